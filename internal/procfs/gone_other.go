@@ -1,0 +1,5 @@
+//go:build !linux
+
+package procfs
+
+func gone(err error) error { return err }
