@@ -1,0 +1,234 @@
+package child
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// processes kills what still lives of the recorded processes and of what they
+// forked. On another boot nothing of them can live.
+func (s *sweeper) processes(entries []line) error {
+	if !s.sameBoot {
+		return nil
+	}
+	var errs []error
+	for _, e := range entries {
+		if e.Kind == kindProcess {
+			errs = append(errs, s.process(e))
+		}
+	}
+	errs = append(errs, s.descendants())
+	return errors.Join(errs...)
+}
+
+func (s *sweeper) process(e line) error {
+	st, err := readStat(e.Pid)
+	switch {
+	case gone(err) || err == nil && st.dead():
+		s.report(kindProcess, e.Name, e.Pid, "already gone")
+		return nil
+	case err != nil:
+		return err
+	case st.StartTicks != e.StartTicks:
+		s.report(kindProcess, e.Name, e.Pid, "already gone: the pid now belongs to another process")
+		return nil
+	}
+	exe, err := exeOf(e.Pid)
+	if gone(err) {
+		s.report(kindProcess, e.Name, e.Pid, "already gone")
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	for _, known := range e.Exes {
+		if exe.sameFile(known) {
+			return s.killPid(e.Name, e.Pid, e.StartTicks)
+		}
+	}
+	s.report(kindProcess, e.Name, e.Pid, fmt.Sprintf("left alone: it executes %s now, not %s", exe.Path, e.Exes[len(e.Exes)-1].Path))
+	return nil
+}
+
+// descendants kills whatever inherited the token. Repeated until none is
+// found, because what is about to be killed can still fork.
+func (s *sweeper) descendants() error {
+	if s.owner.Token == "" {
+		return nil
+	}
+	want := []byte(TokenVariable + "=" + s.owner.Token)
+	for range 100 {
+		pids, err := allPids()
+		if err != nil {
+			return err
+		}
+		found := 0
+		for _, pid := range pids {
+			// What cannot be read is another user's, or gone.
+			st, err := readStat(pid)
+			if err != nil || st.dead() || pid == os.Getpid() {
+				continue
+			}
+			env, err := os.ReadFile(procPath(pid, "environ"))
+			if err != nil || !hasVariable(env, want) {
+				continue
+			}
+			found++
+			if err := s.killPid(commOf(pid), pid, st.StartTicks); err != nil {
+				return err
+			}
+		}
+		if found == 0 {
+			return nil
+		}
+	}
+	return errors.New("processes with this ledger's token appear faster than they can be killed")
+}
+
+func hasVariable(environ, kv []byte) bool {
+	for _, e := range bytes.Split(environ, []byte{0}) {
+		if bytes.Equal(e, kv) {
+			return true
+		}
+	}
+	return false
+}
+
+func commOf(pid int) string {
+	b, _ := os.ReadFile(procPath(pid, "comm"))
+	return strings.TrimSpace(string(b))
+}
+
+// killPid kills one identified process and waits until it is gone. A pidfd
+// pins the process, so that the signal cannot hit a later owner of the number.
+func (s *sweeper) killPid(name string, pid int, startTicks uint64) error {
+	p, err := os.FindProcess(pid)
+	if err != nil {
+		return err
+	}
+	defer p.Release()
+	same := func() bool {
+		st, err := readStat(pid)
+		return err == nil && st.StartTicks == startTicks && !st.dead()
+	}
+	if !same() {
+		s.report(kindProcess, name, pid, "already gone")
+		return nil
+	}
+	if err := p.Signal(syscall.SIGKILL); err != nil && !errors.Is(err, os.ErrProcessDone) {
+		return fmt.Errorf("kill %s (pid %d): %w", name, pid, err)
+	}
+	deadline := time.Now().Add(afterKill)
+	for same() {
+		if time.Now().After(deadline) {
+			return fmt.Errorf("%s (pid %d) has not ended %s after SIGKILL", name, pid, afterKill)
+		}
+		time.Sleep(time.Millisecond)
+	}
+	s.report(kindProcess, name, pid, "killed")
+	return nil
+}
+
+// cgroup moves what is in it to the parent and removes it.
+func (s *sweeper) cgroup(e line) error {
+	if _, err := os.Lstat(e.Path); errors.Is(err, os.ErrNotExist) {
+		s.report(kindCgroup, e.Path, 0, "already gone")
+		return nil
+	}
+	if err := inCgroupFS(e.Path); err != nil {
+		s.report(kindCgroup, e.Path, 0, "left alone: "+err.Error())
+		return nil
+	}
+	parent := filepath.Join(filepath.Dir(e.Path), "cgroup.procs")
+	moved := 0
+	var err error
+	for range 100 { // new processes may appear, and the kernel frees with delay
+		var n int
+		if n, err = moveAll(filepath.Join(e.Path, "cgroup.procs"), parent); err != nil {
+			return fmt.Errorf("empty cgroup %s: %w", e.Path, err)
+		}
+		moved += n
+		if err = syscall.Rmdir(e.Path); !errors.Is(err, syscall.EBUSY) {
+			break
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		return fmt.Errorf("remove cgroup %s: %w", e.Path, err)
+	}
+	action := "removed"
+	if moved > 0 {
+		action = fmt.Sprintf("removed, %d processes moved to the parent", moved)
+	}
+	s.report(kindCgroup, e.Path, 0, action)
+	return nil
+}
+
+func moveAll(from, to string) (moved int, err error) {
+	b, err := os.ReadFile(from)
+	if errors.Is(err, os.ErrNotExist) {
+		return 0, nil
+	}
+	if err != nil {
+		return 0, err
+	}
+	for _, pid := range strings.Fields(string(b)) {
+		if _, err := strconv.Atoi(pid); err != nil {
+			return moved, fmt.Errorf("%s holds %q, want a pid", from, pid)
+		}
+		switch err := os.WriteFile(to, []byte(pid), 0); {
+		case errors.Is(err, syscall.ESRCH): // ended meanwhile
+		case err != nil:
+			return moved, err
+		default:
+			moved++
+		}
+	}
+	return moved, nil
+}
+
+// dir removes a recorded directory, if it still is the one that was recorded.
+func (s *sweeper) dir(e line) error {
+	st, err := os.Lstat(e.Path)
+	if errors.Is(err, os.ErrNotExist) {
+		s.report(kindDir, e.Path, 0, "already gone")
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	sys := st.Sys().(*syscall.Stat_t)
+	inState := within(s.stateDir, e.Path) && e.Path != s.stateDir
+	real, err := realPath(e.Path)
+	switch {
+	case err != nil:
+		return err
+	case real != e.Path:
+		s.report(kindDir, e.Path, 0, "left alone: it leads through a link to "+real)
+		return nil
+	case !st.IsDir():
+		s.report(kindDir, e.Path, 0, "left alone: it is no directory any more")
+		return nil
+	// Device numbers may change with a boot.
+	case !inState && (sys.Ino != e.Inode || s.sameBoot && uint64(sys.Dev) != e.Device):
+		s.report(kindDir, e.Path, 0, "left alone: it is not the directory that was recorded")
+		return nil
+	}
+	parent, err := os.OpenRoot(filepath.Dir(e.Path))
+	if err != nil {
+		return err
+	}
+	defer parent.Close()
+	if err := parent.RemoveAll(filepath.Base(e.Path)); err != nil {
+		return fmt.Errorf("remove directory %s: %w", e.Path, err)
+	}
+	s.report(kindDir, e.Path, 0, "removed")
+	return nil
+}
