@@ -1,0 +1,67 @@
+package loadgen
+
+import (
+	"os"
+)
+
+// report adds up what the parked workers hold.
+func (g *Generator) report(w Window, s schedule) (Report, error) {
+	r := Report{Window: w, Arrival: g.spec.Arrival, Choice: "round-robin"}
+	r.StartNanoseconds = g.workers[0].stats.start
+	for _, index := range w.Targets {
+		t, err := g.targetReport(index, int64(s.perTarget))
+		if err != nil {
+			return r, err
+		}
+		r.Interrupted = r.Interrupted || t.Scheduled < t.Planned
+		r.Targets = append(r.Targets, t)
+	}
+	lateness := newHistogram()
+	var batches [maxBatch + 1]int64
+	r.Generator = GeneratorReport{Pid: os.Getpid(), Clock: "epoll_pwait2"}
+	for _, k := range g.workers {
+		r.EndNanoseconds = max(r.EndNanoseconds, k.stats.end)
+		if k.timerfd >= 0 {
+			r.Generator.Clock = "timerfd"
+		}
+		lateness.Merge(k.stats.lateness)
+		for size, n := range k.stats.batches {
+			batches[size] += n
+		}
+		part := WorkerReport{
+			Tid: k.tid, CPUNanoseconds: k.stats.cpu, WallNanoseconds: k.stats.end - k.stats.start,
+			MaxInFlight: k.stats.maxInFlight, Waits: k.stats.waits,
+		}
+		for _, index := range w.Targets {
+			part.Sent += k.targets[index].counts.Sent
+		}
+		r.Generator.CPUNanoseconds += part.CPUNanoseconds
+		r.Generator.Workers = append(r.Generator.Workers, part)
+	}
+	for size, n := range batches {
+		if n > 0 {
+			r.Generator.Batches = append(r.Generator.Batches, Batch{Size: size, Count: n})
+		}
+	}
+	var err error
+	r.Generator.Lateness, err = newDistribution(lateness)
+	return r, err
+}
+
+func (g *Generator) targetReport(index int, planned int64) (TargetReport, error) {
+	t := TargetReport{Index: index, Target: g.targets[index]}
+	response, service := newHistogram(), newHistogram()
+	for _, k := range g.workers {
+		part := &k.targets[index]
+		t.Counts.add(&part.counts)
+		response.Merge(part.response)
+		service.Merge(part.service)
+	}
+	t.Planned = planned
+	var err error
+	if t.Response, err = newDistribution(response); err != nil {
+		return t, err
+	}
+	t.Service, err = newDistribution(service)
+	return t, err
+}

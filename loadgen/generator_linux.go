@@ -1,0 +1,241 @@
+package loadgen
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"runtime"
+	"runtime/debug"
+	"sync"
+	"time"
+
+	"github.com/tareperf/tare/internal/sys"
+	"golang.org/x/sys/unix"
+)
+
+// Generator loads its targets. Its methods may be called from any goroutine,
+// and wait for each other.
+type Generator struct {
+	spec    Spec // with defaults
+	targets []Target
+
+	mu      sync.Mutex
+	workers []*worker // none until Connect
+	clock   monotonic
+	closed  bool
+
+	// ownProcess: nothing else lives here, so collection may be switched off
+	// for a window.
+	ownProcess bool
+}
+
+// New checks the spec and the targets; it opens nothing. The error is an
+// *InvalidError.
+func New(s Spec, targets []Target) (*Generator, error) {
+	if err := s.Validate(); err != nil {
+		return nil, err
+	}
+	if err := validateTargets(targets); err != nil {
+		return nil, err
+	}
+	return &Generator{spec: s.withDefaults(), targets: append([]Target(nil), targets...)}, nil
+}
+
+// Connect resolves the targets and opens all connections, at Spec.ConnectRate.
+// Without a deadline in ctx it takes at most 30 s more than the rate asks
+// for. The error is a *ConnectError, after which no connection is open.
+func (g *Generator) Connect(ctx context.Context) error {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.closed {
+		return fmt.Errorf("connect: %w", ErrClosed)
+	}
+	if g.workers == nil {
+		if err := g.start(ctx); err != nil {
+			g.stop()
+			return err
+		}
+	}
+	all := make([]int, len(g.targets))
+	for i := range all {
+		all[i] = i
+	}
+	if err := g.fill(ctx, all); err != nil {
+		g.stop()
+		return err
+	}
+	return nil
+}
+
+// Run sends the arrivals of one window and waits for their answers, from no
+// request in flight to no request in flight. Connections that were lost since
+// the last window are replaced first; a *ConnectError means that this was not
+// possible and nothing was sent. A context that ends stops the window early:
+// Run then returns its error together with a whole Report, in which
+// Interrupted is set.
+func (g *Generator) Run(ctx context.Context, w Window) (Report, error) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.closed {
+		return Report{}, fmt.Errorf("run: %w", ErrClosed)
+	}
+	w, err := w.resolve(g.spec, len(g.targets))
+	if err != nil {
+		return Report{}, err
+	}
+	if g.workers == nil {
+		return Report{}, errors.New("loadgen: run before connect: call Connect first")
+	}
+	if err := ctx.Err(); err != nil {
+		return Report{}, fmt.Errorf("loadgen: run: %w", err)
+	}
+	if err := g.fill(ctx, w.Targets); err != nil {
+		return Report{}, err
+	}
+	s, err := newSchedule(g.spec.Arrival, w)
+	if err != nil {
+		return Report{}, err
+	}
+	report, err := g.window(ctx, w, s)
+	if err == nil {
+		err = report.Check()
+	}
+	if err == nil && ctx.Err() != nil && report.Interrupted {
+		err = fmt.Errorf("loadgen: window interrupted: %w", context.Cause(ctx))
+	}
+	return report, err
+}
+
+// Close closes all connections. It waits for a window that runs: cancel its
+// context first to end it early.
+func (g *Generator) Close() error {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.closed = true
+	g.stop()
+	return nil
+}
+
+// startLead is the time between the start barrier and the first slot.
+const startLead = int64(2 * time.Millisecond)
+
+// window runs the prepared window on all workers.
+func (g *Generator) window(ctx context.Context, w Window, s schedule) (Report, error) {
+	jobs := make([]job, len(g.workers))
+	cursors := make([]cursor, len(g.workers))
+	if err := g.each(func(int) job { return job{kind: jobClear} }); err != nil {
+		return Report{}, err
+	}
+	if g.ownProcess {
+		defer quietCollector()()
+	}
+	var before, after debug.GCStats
+	debug.ReadGCStats(&before)
+	processBefore, err := sys.ProcessCPUClock(os.Getpid())
+	if err != nil {
+		return Report{}, fmt.Errorf("loadgen: process CPU clock: %w", err)
+	}
+	release := g.interruptWith(ctx)
+	start := g.clock.now() + startLead // the barrier: every worker is parked and ready
+	for i := range jobs {
+		cursors[i] = s.cursor(i, len(jobs))
+		jobs[i] = job{kind: jobRun, start: start, cursor: &cursors[i], end: start + int64(w.Duration), drain: int64(w.Drain)}
+	}
+	err = g.each(func(i int) job { return jobs[i] })
+	release()
+	if err != nil {
+		return Report{}, err
+	}
+	processAfter, err := sys.ProcessCPUClock(os.Getpid())
+	if err != nil {
+		return Report{}, fmt.Errorf("loadgen: process CPU clock: %w", err)
+	}
+	debug.ReadGCStats(&after)
+	report, err := g.report(w, s)
+	report.Generator.ProcessCPUNanoseconds = processAfter - processBefore
+	report.Generator.GarbageCollections = after.NumGC - before.NumGC
+	return report, err
+}
+
+// quietCollector collects now and then not again until it is undone, short
+// of a limit that no window comes near.
+func quietCollector() (undo func()) {
+	runtime.GC()
+	percent := debug.SetGCPercent(-1)
+	limit := debug.SetMemoryLimit(1 << 30)
+	return func() {
+		debug.SetMemoryLimit(limit)
+		debug.SetGCPercent(percent)
+	}
+}
+
+// each gives every worker a job and waits for all of them.
+func (g *Generator) each(of func(worker int) job) error {
+	for i, w := range g.workers {
+		w.jobs <- of(i)
+	}
+	var first error
+	for _, w := range g.workers {
+		if err := <-w.results; first == nil {
+			first = err
+		}
+	}
+	return first
+}
+
+// interruptWith lets the end of ctx interrupt the workers until release.
+func (g *Generator) interruptWith(ctx context.Context) (release func()) {
+	done := make(chan struct{})
+	stop := context.AfterFunc(ctx, func() {
+		defer close(done)
+		for _, w := range g.workers {
+			w.interrupt.Store(true)
+			_, _ = unix.Write(w.wakefd, []byte{1, 0, 0, 0, 0, 0, 0, 0}) // fails only when it is readable already
+		}
+	})
+	return func() {
+		if !stop() {
+			<-done
+		}
+		for _, w := range g.workers {
+			w.interrupt.Store(false)
+		}
+	}
+}
+
+// fill opens what is not open of the targets.
+func (g *Generator) fill(ctx context.Context, targets []int) error {
+	const grace = 30 * time.Second
+	atRate := time.Duration(float64(len(g.targets)*g.spec.Connections) / g.spec.ConnectRate * float64(time.Second))
+	deadline := g.clock.now() + int64(grace+min(atRate, time.Hour))
+	if at, ok := ctx.Deadline(); ok {
+		deadline = min(deadline, g.clock.now()+int64(time.Until(at)))
+	}
+	defer g.interruptWith(ctx)()
+	err := g.each(func(int) job { return job{kind: jobFill, targets: targets, deadline: deadline} })
+	if err == nil {
+		return nil
+	}
+	var failed *connectFailure
+	var stopped *fillStopped
+	switch {
+	case errors.As(err, &failed):
+		return g.connectError(failed.target, connectClass(failed.errno), failed.errno)
+	case errors.As(err, &stopped) && ctx.Err() != nil && !errors.Is(ctx.Err(), context.DeadlineExceeded):
+		return g.connectError(stopped.target, ConnectOther, context.Cause(ctx))
+	case errors.As(err, &stopped):
+		return g.connectError(stopped.target, ConnectTimeout, context.DeadlineExceeded)
+	}
+	return err
+}
+
+func (g *Generator) connectError(target int, class ConnectClass, cause error) error {
+	e := &ConnectError{Class: class, Target: g.targets[target], Want: g.spec.Connections, Err: cause}
+	for _, w := range g.workers { // they are parked
+		e.Have += int(w.targets[target].open)
+	}
+	return e
+}
+
+func (g *Generator) setOwnProcess() { g.ownProcess = true }
