@@ -1,0 +1,131 @@
+package stats
+
+import (
+	"math"
+)
+
+// FewAA is the number of A/A sessions from which the floor is a prediction
+// interval; below it, one session's interval has to do.
+const FewAA = 6
+
+// Floor is the size of difference that the rig cannot tell from noise, for one
+// shape of measurement.
+type Floor struct {
+	// Percent is the floor.
+	Percent float64 `json:"percent"`
+	// Rule says which regime made it.
+	Rule string `json:"rule"`
+	// Sessions of A/A behind it.
+	Sessions int `json:"sessions"`
+	// SessionOnly is true when no between-session spread is in it: another
+	// session's A/A may exceed it more often than it should.
+	SessionOnly bool      `json:"session_only"`
+	Warnings    []Warning `json:"warnings"`
+}
+
+// FloorFromAA is the floor from A/A effects (percent) of one shape, one per
+// session, the session of the row included. spread is the between-session
+// spread, nil where none was measured.
+//
+// One to five sessions: max over them of |e|+h, and of √(h²+(1.96τ)²), h the 95%
+// half-width. Without spread only the first part, and the floor is marked
+// SessionOnly. Six or more: t_{K−1,.975}·sd(e)·√(1+1/K), a prediction interval for the
+// next A/A; plus |mean| where the pooled bias is not zero. Measured by
+// simulation: a new A/A session exceeds it in about 4% of cases, where the
+// half-width alone is exceeded in 18%. Source of the prediction interval:
+// Hahn (1970). Assumes that A/A sessions are drawn like the row's own.
+func FloorFromAA(aa []Effect, spread *Spread) (Floor, error) {
+	if len(aa) == 0 {
+		return Floor{}, notTestable("floor", "there is no A/A session: measure the baseline against itself")
+	}
+	for _, e := range aa {
+		if err := e.check("floor"); err != nil {
+			return Floor{}, err
+		}
+	}
+	f := Floor{Sessions: len(aa)}
+	if len(aa) >= FewAA {
+		y := make([]float64, len(aa))
+		for i, e := range aa {
+			y[i] = e.Value
+		}
+		m, sd := moments(y)
+		k := float64(len(aa))
+		f.Rule = "prediction interval over A/A sessions"
+		f.Percent = tUpper(0.025, k-1) * sd * math.Sqrt(1+1/k)
+		if !(f.Percent > 0) {
+			return Floor{}, notTestable("floor", "all %d A/A sessions gave exactly %v", len(aa), y[0])
+		}
+		if b := math.Abs(m); b > tUpper(0.025, k-1)*sd/math.Sqrt(k) {
+			f.Percent += b
+			warn(&f.Warnings, Biased, "A/A averages %.3g%% over %d sessions: the floor is raised by it", m, len(aa))
+		}
+		return f, nil
+	}
+	f.Rule = "|A/A| + half-width"
+	for _, e := range aa {
+		f.Percent = math.Max(f.Percent, math.Abs(e.Value)+tUpper(0.025, e.DF)*e.SE)
+	}
+	return f.withSpread(aa, spread)
+}
+
+func (f Floor) withSpread(aa []Effect, spread *Spread) (Floor, error) {
+	if spread == nil {
+		f.SessionOnly = true
+		warn(&f.Warnings, SessionOnly, "the between-session spread is unknown: the floor holds for this session")
+		return f, nil
+	}
+	tau, err := spread.use(&f.Warnings)
+	if err != nil {
+		return Floor{}, err
+	}
+	for _, e := range aa {
+		if w := math.Hypot(tUpper(0.025, e.DF)*e.SE, 1.96*tau); w > f.Percent {
+			f.Percent, f.Rule = w, "half-width with between-session spread"
+		}
+	}
+	return f, nil
+}
+
+// FloorFromPlacebo is the floor of those very minutes: an arm equal to the
+// baseline, measured in the same rounds as the row. |e|+h of the placebo, and
+// √(h²+(1.96τ)²) where a spread is known. Assumes that the placebo had the same
+// number of rounds and the same share of them as the row.
+func FloorFromPlacebo(placebo Effect, spread *Spread) (Floor, error) {
+	if err := placebo.check("floor"); err != nil {
+		return Floor{}, err
+	}
+	f := Floor{Sessions: 1, Rule: "placebo: |e| + half-width"}
+	f.Percent = math.Abs(placebo.Value) + tUpper(0.025, placebo.DF)*placebo.SE
+	return f.withSpread([]Effect{placebo}, spread)
+}
+
+// Bias is what A/A gives on average.
+type Bias struct {
+	// Mean over sessions with its interval (random effects, Paule–Mandel,
+	// Hartung–Knapp with floor).
+	Mean     float64  `json:"mean"`
+	Interval Interval `json:"interval"`
+	// ExcludedAbove: a bias larger than this is excluded at the interval's level.
+	ExcludedAbove float64 `json:"excluded_above"`
+	// Pass is the TOST of the mean against the declared bound. It is never
+	// "the interval contains zero", which a noisy rig always passes.
+	Pass Equivalent `json:"pass"`
+}
+
+// PooledBias pools two or more A/A sessions and tests them against a bound in
+// percent, declared beforehand. See Pool for formula and source.
+func PooledBias(aa []Effect, bound float64) (Bias, error) {
+	studies, err := studiesOf(aa)
+	if err != nil {
+		return Bias{}, err
+	}
+	p, err := Pool(studies, PoolOptions{})
+	if err != nil {
+		return Bias{}, err
+	}
+	b := Bias{Mean: p.Mean, Interval: p.Interval}
+	b.ExcludedAbove = math.Max(math.Abs(p.Interval.Low), math.Abs(p.Interval.High))
+	b.Pass, err = Equivalence(p.Effect(), bound)
+	return b, err
+}

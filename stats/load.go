@@ -1,0 +1,168 @@
+package stats
+
+import "math"
+
+// LoadPoint is the cost of one configuration at one load.
+type LoadPoint struct {
+	// BusyPercent is the proxy CPUs' busy share, 0 to 100.
+	BusyPercent float64 `json:"busy_percent"`
+	// Cost per response with its standard error and degrees of freedom, in any one unit.
+	Cost float64 `json:"cost"`
+	SE   float64 `json:"se"`
+	DF   float64 `json:"df"`
+}
+
+// LoadSlope is how the cost of a response changes with the busy share.
+type LoadSlope struct {
+	// PercentPerPoint is the slope in percent of the cost per percentage point of
+	// busy share, with its standard error, degrees of freedom and 95% interval.
+	PercentPerPoint float64  `json:"percent_per_point"`
+	SE              float64  `json:"se"`
+	DF              float64  `json:"df"`
+	Interval        Interval `json:"interval"`
+	// From and To are the busy shares that it was measured between.
+	From float64 `json:"from"`
+	To   float64 `json:"to"`
+	// LackOfFitP tests whether three or more points lie on a line; 1 for two.
+	LackOfFitP float64 `json:"lack_of_fit_p"`
+}
+
+// SlopeOfCost fits the cost against the busy share from two or more rates of
+// the same configuration, by least squares with weights 1/SE²:
+//
+//	b = Σw(x−x̄)(y−ȳ)/Σw(x−x̄)², Var b = 1/Σw(x−x̄)² = Σ c_i²·SE_i²
+//
+// given in percent of the weighted mean cost, degrees of freedom by
+// Satterthwaite from the points' own. Assumes independent points and a straight
+// line between them; LackOfFitP looks at the latter (χ² with points−2).
+// Without a standard error on every point there is no slope and no wording: a
+// *NotTestableError.
+func SlopeOfCost(points []LoadPoint) (LoadSlope, error) {
+	const q = "slope of cost against load"
+	if len(points) < 2 {
+		return LoadSlope{}, notTestable(q, "there are %d rates: measure the baseline at 2 or more", len(points))
+	}
+	s := LoadSlope{From: math.Inf(1), To: math.Inf(-1), LackOfFitP: 1}
+	var sw, swx, swy float64
+	for i, p := range points {
+		if !(p.BusyPercent >= 0 && p.BusyPercent <= 100) {
+			return LoadSlope{}, notTestable(q, "point %d is %v%% busy: it must be within [0, 100]", i, p.BusyPercent)
+		}
+		if !(p.Cost >= minMagnitude && p.Cost <= maxMagnitude) || !(p.SE >= 1e-9*p.Cost && p.SE <= 1e9*p.Cost) || !(p.DF >= 1 && p.DF <= math.MaxFloat64) {
+			return LoadSlope{}, notTestable(q, "point %d is %v ± %v with %v degrees of freedom: each point needs a positive cost, standard error and degrees of freedom", i, p.Cost, p.SE, p.DF)
+		}
+		s.From, s.To = math.Min(s.From, p.BusyPercent), math.Max(s.To, p.BusyPercent)
+		w := (points[0].Cost / p.SE) * (points[0].Cost / p.SE)
+		sw += w
+		swx += w * p.BusyPercent
+		swy += w * (p.Cost / points[0].Cost)
+	}
+	mx, my := swx/sw, swy/sw
+	var sxx, sxy float64
+	for _, p := range points {
+		w := (points[0].Cost / p.SE) * (points[0].Cost / p.SE)
+		sxx += w * (p.BusyPercent - mx) * (p.BusyPercent - mx)
+		sxy += w * (p.BusyPercent - mx) * (p.Cost/points[0].Cost - my)
+	}
+	if s.To-s.From < 1 || !(sxx > 0) {
+		return LoadSlope{}, notTestable(q, "the rates gave busy shares from %.3g%% to %.3g%%: they must differ by a percentage point or more", s.From, s.To)
+	}
+	b := sxy / sxx
+	var se, df []float64
+	var chi2 float64
+	for _, p := range points {
+		y := p.Cost / points[0].Cost
+		w := (points[0].Cost / p.SE) * (points[0].Cost / p.SE)
+		se = append(se, math.Abs(math.Sqrt(w)*(p.BusyPercent-mx)/sxx))
+		df = append(df, p.DF)
+		r := y - my - b*(p.BusyPercent-mx)
+		chi2 += w * r * r
+	}
+	s.PercentPerPoint = 100 * b / my
+	s.SE = 100 / math.Sqrt(sxx) / my
+	s.DF = satterthwaite(se, df)
+	if k := len(points); k > 2 {
+		s.LackOfFitP = clampP(chiSquaredSurvival(chi2, float64(k-2)))
+	}
+	e := Effect{Value: s.PercentPerPoint, SE: s.SE, DF: s.DF}
+	if err := e.check(q); err != nil {
+		return LoadSlope{}, err
+	}
+	s.Interval = e.interval(0.95)
+	s.Interval.Name = "weighted least squares"
+	return s, nil
+}
+
+// BoundDirection says on which side of the measured effect the effect at equal
+// load lies.
+type BoundDirection string
+
+// The directions.
+const (
+	BoundNone    BoundDirection = "none"    // equal busy shares
+	BoundLower   BoundDirection = "lower"   // measured is a lower bound
+	BoundUpper   BoundDirection = "upper"   // measured is an upper bound
+	BoundUnknown BoundDirection = "unknown" // different busy shares, no resolved slope
+)
+
+// LoadBound is what a difference in busy share does to a measured effect.
+type LoadBound struct {
+	Direction BoundDirection `json:"direction"`
+	// ShiftPercent is how far load alone moved the measured effect, with its 95%
+	// interval; nil where the slope is unknown.
+	ShiftPercent *float64  `json:"shift_percent"`
+	Interval     *Interval `json:"interval"`
+	Text         string    `json:"text"`
+}
+
+// busyTolerance is the difference in busy share, in percentage points, that is
+// not worth a word.
+const busyTolerance = 1
+
+// BoundFromLoad gives the direction and size of the bound for a row whose arms
+// ran at different busy shares (percent): the shift that load alone made in the
+// measured effect is slope × (variant − baseline). If the slope is negative
+// (responses get cheaper as the proxy gets busier) and the variant was
+// busier, the effect was measured too low: a lower bound.
+//
+// slope nil, a slope whose interval contains zero, points that do not lie on a
+// line, or busy shares outside the slope's range give BoundUnknown: no wording.
+func BoundFromLoad(slope *LoadSlope, baselineBusy, variantBusy float64) (LoadBound, error) {
+	for _, b := range []float64{baselineBusy, variantBusy} {
+		if !(b >= 0 && b <= 100) {
+			return LoadBound{}, notTestable("bound from load", "a busy share is %v%%: it must be within [0, 100]", b)
+		}
+	}
+	d := variantBusy - baselineBusy
+	if math.Abs(d) <= busyTolerance {
+		return LoadBound{Direction: BoundNone, Text: text("the arms were equally busy (%.3g%% and %.3g%%)", baselineBusy, variantBusy)}, nil
+	}
+	unknown := func(why string) (LoadBound, error) {
+		return LoadBound{Direction: BoundUnknown, Text: text("the arms were %.3g%% and %.3g%% busy and what that does to the effect is unknown: %s", baselineBusy, variantBusy, why)}, nil
+	}
+	if slope == nil {
+		return unknown("the slope of cost against load was not measured")
+	}
+	e := Effect{Value: slope.PercentPerPoint, SE: slope.SE, DF: slope.DF}
+	if err := e.check("bound from load"); err != nil {
+		return LoadBound{}, err
+	}
+	i := e.interval(0.95)
+	lo, hi := math.Min(baselineBusy, variantBusy), math.Max(baselineBusy, variantBusy)
+	switch {
+	case i.side(0) == 0:
+		return unknown(text("the slope %.3g%% per point [%.3g, %.3g] contains zero", e.Value, i.Low, i.High))
+	case slope.LackOfFitP < 0.05:
+		return unknown("cost against load is no straight line")
+	case lo < slope.From-busyTolerance || hi > slope.To+busyTolerance:
+		return unknown(text("the slope was measured between %.3g%% and %.3g%%", slope.From, slope.To))
+	}
+	shift := e.Value * d
+	si := Interval{math.Min(i.Low*d, i.High*d), math.Max(i.Low*d, i.High*d), 0.95, "slope × difference in busy share"}
+	b := LoadBound{Direction: BoundLower, ShiftPercent: &shift, Interval: &si}
+	if shift > 0 {
+		b.Direction = BoundUpper
+	}
+	b.Text = text("%s bound: the arms were %.3g%% and %.3g%% busy, and load alone moved the effect by %s", b.Direction, baselineBusy, variantBusy, percent(shift, si))
+	return b, nil
+}
