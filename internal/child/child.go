@@ -34,8 +34,9 @@ type Spec struct {
 	Path string
 	// Args are the arguments after the program's name: argv[0] is Path.
 	Args []string
-	// Env is the whole environment, "KEY=value". Nil means the environment of
-	// this process. With a Ledger, one variable is added, see [TokenVariable].
+	// Env is the whole environment, "KEY=value"; of several values of a key the
+	// last counts. Nil means the environment of this process. With a Ledger, one
+	// variable is added, see [TokenVariable].
 	Env []string
 	// Dir is the working directory. Default: that of this process.
 	Dir string
@@ -61,13 +62,16 @@ const TokenVariable = "TARE_LEDGER"
 type ExitError struct {
 	Name   string
 	Pid    int
-	Code   int            // exit code; -1 when a signal ended it
+	Code   int            // exit code; -1 when a signal ended it or nobody knows
 	Signal syscall.Signal // 0 when it exited by itself
 }
 
 func (e *ExitError) Error() string {
 	if e.Signal != 0 {
 		return fmt.Sprintf("process %s (pid %d) was ended by signal %d (%s)", e.Name, e.Pid, int(e.Signal), e.Signal)
+	}
+	if e.Code < 0 {
+		return fmt.Sprintf("process %s (pid %d) ended, and something else took its exit code", e.Name, e.Pid)
 	}
 	return fmt.Sprintf("process %s (pid %d) ended with exit code %d", e.Name, e.Pid, e.Code)
 }
@@ -107,7 +111,7 @@ type HeldError struct {
 func (e *HeldError) Error() string {
 	who := "an unknown process"
 	if e.Pid != 0 {
-		who = fmt.Sprintf("%s (pid %d, since %s)", e.Holder, e.Pid, e.Since.Format(time.RFC3339))
+		who = fmt.Sprintf("%q (pid %d, since %s)", e.Holder, e.Pid, e.Since.Format(time.RFC3339))
 	}
 	return fmt.Sprintf("another experiment runs on this host: %s holds %s; wait for it to end, stop it, or ask to wait", who, e.Path)
 }

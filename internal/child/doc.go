@@ -37,10 +37,14 @@
 // that cannot be executed shows only after Release, by exit code 126 or 127.
 // [Process.Method] tells which way was taken.
 //
+// A program with the set-user-id bit or file capabilities does not get them
+// while it is traced, unless this process may trace anything (CAP_SYS_PTRACE).
+//
 // # What it does not do
 //
 // It does not know what a process is for, whether it is ready, and does not
-// read its output. It follows nothing that a process moved out of its group
+// read its output. Descriptors that this program inherited without
+// close-on-exec reach the process, as with os/exec. It follows nothing that a process moved out of its group
 // while its owner lives. Linux only: elsewhere everything answers an error
 // that wraps [ErrNotSupported].
 //

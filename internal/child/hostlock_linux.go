@@ -138,7 +138,9 @@ func (l *Lock) Close() error {
 	if l.file == nil {
 		return nil
 	}
-	err := errors.Join(l.file.Truncate(0), l.file.Close())
+	// LOCK_UN, because a process that is just being forked has a copy of the
+	// descriptor until its exec.
+	err := errors.Join(l.file.Truncate(0), flock(l.file, unix.LOCK_UN), l.file.Close())
 	l.file = nil
 	return err
 }

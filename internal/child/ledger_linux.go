@@ -117,11 +117,11 @@ func openLedger(stateDir string) (*Ledger, error) {
 
 // self describes this process as an owner, with a fresh token.
 func self() (line, error) {
-	st, err := readStat(os.Getpid())
+	st, err := proc.Process(os.Getpid())
 	if err != nil {
 		return line{}, err
 	}
-	boot, err := bootID()
+	boot, err := proc.BootID()
 	if err != nil {
 		return line{}, err
 	}
@@ -132,11 +132,6 @@ func self() (line, error) {
 	var token [8]byte
 	_, _ = rand.Read(token[:]) // never fails
 	return line{Kind: kindOwner, Pid: os.Getpid(), StartTicks: st.StartTicks, BootID: boot, PidNamespace: ns, Token: hex.EncodeToString(token[:])}, nil
-}
-
-func bootID() (string, error) {
-	b, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
-	return strings.TrimSpace(string(b)), err
 }
 
 func (l *Ledger) append(e line) error {
@@ -197,7 +192,7 @@ func (l *Ledger) dirLine(path string) (line, error) {
 	if err != nil {
 		return line{}, err
 	}
-	if within(real, l.stateDir) || within(real, ledgerDir(l.stateDir)) || real == "/" {
+	if holdsState(real, l.stateDir) {
 		return line{}, fmt.Errorf("it holds the state directory %s; record a directory of the run's own", l.stateDir)
 	}
 	e := line{Kind: kindDir, Path: real}
@@ -231,9 +226,7 @@ func (l *Ledger) AddCgroup(path string) error {
 func (l *Ledger) Forget(path string) error {
 	real, err := realPath(path)
 	if err != nil {
-		if real, err = filepath.Abs(path); err != nil {
-			return fmt.Errorf("forget %s: %w", path, err)
-		}
+		return fmt.Errorf("forget %s: %w", path, err)
 	}
 	return l.append(line{Kind: kindForget, Key: real})
 }

@@ -1,6 +1,7 @@
 package child
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"os"
@@ -11,21 +12,28 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// realPath makes path absolute and resolves the links in its parent; the last
-// element, which need not exist, stays as it is.
+// realPath makes path absolute and resolves the links in its parents as far as
+// these exist; the last element stays as it is.
 func realPath(path string) (string, error) {
 	abs, err := filepath.Abs(path)
+	if err != nil || abs == "/" {
+		return abs, err
+	}
+	dir, base := filepath.Split(abs)
+	parent, err := filepath.EvalSymlinks(dir)
+	if errors.Is(err, os.ErrNotExist) {
+		parent, err = realPath(dir)
+	}
 	if err != nil {
 		return "", err
 	}
-	if abs == "/" {
-		return abs, nil
-	}
-	parent, err := filepath.EvalSymlinks(filepath.Dir(abs))
-	if err != nil {
-		return "", err
-	}
-	return filepath.Join(parent, filepath.Base(abs)), nil
+	return filepath.Join(parent, base), nil
+}
+
+// holdsState reports whether the removal of path would remove the state
+// directory or its ledgers.
+func holdsState(path, stateDir string) bool {
+	return within(path, stateDir) || within(path, ledgerDir(stateDir))
 }
 
 // within reports whether path is dir or lies under it; both are absolute.

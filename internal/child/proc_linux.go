@@ -1,74 +1,41 @@
 package child
 
 import (
-	"bytes"
-	"fmt"
+	"errors"
 	"os"
 	"strconv"
-	"strings"
 	"syscall"
+
+	"github.com/tareperf/tare/internal/procfs"
 )
 
-// stat holds what this package needs of /proc/PID/stat.
-type stat struct {
-	State      byte
-	Pgid       int
-	StartTicks uint64
-}
-
-func (s stat) dead() bool { return s.State == 'Z' || s.State == 'X' || s.State == 'x' }
-
-func readStat(pid int) (stat, error) {
-	b, err := os.ReadFile(procPath(pid, "stat"))
-	if err != nil {
-		return stat{}, err
-	}
-	return parseStat(b)
-}
-
-// parseStat cuts at the last ')': the name of a process may hold any byte.
-func parseStat(b []byte) (stat, error) {
-	i := bytes.LastIndexByte(b, ')')
-	if i < 0 {
-		return stat{}, fmt.Errorf("stat line %q has no ')'", b)
-	}
-	f := strings.Fields(string(b[i+1:])) // f[0] is field 3
-	if len(f) < 20 || len(f[0]) != 1 {
-		return stat{}, fmt.Errorf("stat line %q has %d fields after the name, want 20 or more", b, len(f))
-	}
-	pgid, err := strconv.Atoi(f[2])
-	if err != nil {
-		return stat{}, fmt.Errorf("process group in stat line %q: %w", b, err)
-	}
-	start, err := strconv.ParseUint(f[19], 10, 64)
-	if err != nil {
-		return stat{}, fmt.Errorf("start time in stat line %q: %w", b, err)
-	}
-	return stat{State: f[0][0], Pgid: pgid, StartTicks: start}, nil
-}
+// proc reads the /proc of this host: what is signalled is real, so is what is
+// read.
+var proc procfs.FS
 
 func procPath(pid int, file string) string {
 	return "/proc/" + strconv.Itoa(pid) + "/" + file
 }
 
-// allPids lists the processes that are visible in /proc.
-func allPids() ([]int, error) {
-	d, err := os.Open("/proc")
+// dead reports that nothing of the process runs any more.
+func dead(p procfs.Process) bool { return p.State == 'Z' || p.State == 'X' || p.State == 'x' }
+
+func gone(err error) bool { return errors.Is(err, os.ErrNotExist) || errors.Is(err, syscall.ESRCH) }
+
+// groupMembers lists who lives in a process group.
+func groupMembers(pgid int) ([]int, error) {
+	pids, err := proc.Processes()
 	if err != nil {
 		return nil, err
 	}
-	defer d.Close()
-	names, err := d.Readdirnames(-1)
-	if err != nil {
-		return nil, err
-	}
-	var pids []int
-	for _, n := range names {
-		if pid, err := strconv.Atoi(n); err == nil {
-			pids = append(pids, pid)
+	var members []int
+	for _, pid := range pids {
+		// A process that is gone by now is no member.
+		if p, err := proc.Process(pid); err == nil && p.Pgid == pgid && !dead(p) {
+			members = append(members, pid)
 		}
 	}
-	return pids, nil
+	return members, nil
 }
 
 // exeID names an executable so that another file at the same path differs.

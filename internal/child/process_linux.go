@@ -34,6 +34,7 @@ type Process struct {
 
 	// written before done is closed, read after
 	status   syscall.WaitStatus
+	lost     bool // reaped by someone else: status is unknown
 	cleanErr error
 }
 
@@ -67,6 +68,8 @@ func (p *Process) ExitError() error {
 		return nil
 	}
 	switch ws := p.status; {
+	case p.lost:
+		return &ExitError{Name: p.name, Pid: p.pid, Code: -1}
 	case ws.Signaled():
 		return &ExitError{Name: p.name, Pid: p.pid, Code: -1, Signal: ws.Signal()}
 	case ws.ExitStatus() != 0:
@@ -75,18 +78,18 @@ func (p *Process) ExitError() error {
 	return nil
 }
 
-// Release lets the held process run. It is an error when the process has
-// ended before; a second call does nothing.
+// Release lets the held process run. It answers os.ErrProcessDone when the
+// process was ended before; a second call does nothing.
 func (p *Process) Release() error {
 	var err error
 	_ = onSpawner(context.Background(), func() {
 		p.mu.Lock()
 		defer p.mu.Unlock()
 		switch {
-		case p.ended:
-			err = fmt.Errorf("release %s: pid %d has ended; see ExitError", p.name, p.pid)
 		case !p.held:
 			return
+		case p.ended:
+			err = syscall.ESRCH
 		case p.method == ByPtrace:
 			err = syscall.PtraceDetach(p.pid)
 		default:
@@ -98,6 +101,9 @@ func (p *Process) Release() error {
 			p.held = false
 		}
 	})
+	if errors.Is(err, syscall.ESRCH) || errors.Is(err, syscall.EPIPE) {
+		err = fmt.Errorf("%w: it was ended while it was held (%w)", os.ErrProcessDone, err)
+	}
 	if err != nil {
 		return fmt.Errorf("release %s (pid %d): %w", p.name, p.pid, err)
 	}
@@ -130,8 +136,8 @@ func (p *Process) kill(target int, sig syscall.Signal) error {
 // is zero or less. Once the leader of the group has ended, the rest gets no
 // more grace. Stop returns after the process was reaped and is out of the
 // ledger, and may be called again and from several goroutines; the shortest
-// grace wins. How the process ended is told by ExitError; the error is about
-// the stopping only.
+// grace wins. The error is about the stopping only: that SIGKILL was needed is
+// no error, ExitError tells how the process ended.
 func (p *Process) Stop(grace time.Duration) error {
 	err := p.terminate(grace)
 	if errors.Is(err, os.ErrProcessDone) {
@@ -188,16 +194,9 @@ func (p *Process) wait(d time.Duration) bool {
 // the dead leader still keeps the number of the group, and then reaps it.
 func (p *Process) reap() {
 	defer close(p.done)
-	var errs []error
-	for {
-		err := unix.Waitid(unix.P_PID, p.pid, nil, unix.WEXITED|unix.WNOWAIT, nil)
-		if err == unix.EINTR {
-			continue
-		}
-		if err != nil {
-			errs = append(errs, fmt.Errorf("wait for %s (pid %d): %w", p.name, p.pid, err))
-		}
-		break
+	var errWait error = unix.EINTR
+	for errWait == unix.EINTR {
+		errWait = unix.Waitid(unix.P_PID, p.pid, nil, unix.WEXITED|unix.WNOWAIT, nil)
 	}
 	p.mu.Lock()
 	p.ended = true
@@ -207,9 +206,14 @@ func (p *Process) reap() {
 	if gate != nil {
 		gate.Close()
 	}
-	errs = append(errs, killGroup(p.pid))
-	if _, err := wait4(p.pid, &p.status, 0); err != nil {
-		errs = append(errs, fmt.Errorf("reap %s (pid %d): %w", p.name, p.pid, err))
+	var errs []error
+	if errWait == nil {
+		errs = append(errs, killGroup(p.pid))
+		_, errWait = wait4(p.pid, &p.status, 0)
+	}
+	if errWait != nil { // the number may belong to anyone by now
+		p.lost = true
+		errs = append(errs, fmt.Errorf("reap %s (pid %d): %w; something else in this program waits for processes that it did not start", p.name, p.pid, errWait))
 	}
 	if p.ledger != nil {
 		errs = append(errs, p.ledger.forgetProcess(p))
@@ -234,21 +238,6 @@ func killGroup(pgid int) error {
 		}
 		time.Sleep(pause)
 	}
-}
-
-func groupMembers(pgid int) ([]int, error) {
-	pids, err := allPids()
-	if err != nil {
-		return nil, err
-	}
-	var members []int
-	for _, pid := range pids {
-		// A process that is gone by now is no member.
-		if st, err := readStat(pid); err == nil && st.Pgid == pgid && !st.dead() {
-			members = append(members, pid)
-		}
-	}
-	return members, nil
 }
 
 func wait4(pid int, ws *syscall.WaitStatus, options int) (int, error) {

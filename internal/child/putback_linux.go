@@ -10,6 +10,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"github.com/tareperf/tare/internal/procfs"
 )
 
 // processes kills what still lives of the recorded processes and of what they
@@ -24,14 +26,14 @@ func (s *sweeper) processes(entries []line) error {
 			errs = append(errs, s.process(e))
 		}
 	}
-	errs = append(errs, s.descendants())
+	errs = append(errs, s.descendants(entries))
 	return errors.Join(errs...)
 }
 
 func (s *sweeper) process(e line) error {
-	st, err := readStat(e.Pid)
+	st, err := proc.Process(e.Pid)
 	switch {
-	case gone(err) || err == nil && st.dead():
+	case gone(err) || err == nil && dead(st):
 		s.report(kindProcess, e.Name, e.Pid, "already gone")
 		return nil
 	case err != nil:
@@ -46,50 +48,67 @@ func (s *sweeper) process(e line) error {
 		return nil
 	}
 	if err != nil {
-		return err
+		s.report(kindProcess, e.Name, e.Pid, fmt.Sprintf("left alone: what it executes cannot be read (%v); look at it, and kill it if it is yours", err))
+		return nil
 	}
 	for _, known := range e.Exes {
 		if exe.sameFile(known) {
 			return s.killPid(e.Name, e.Pid, e.StartTicks)
 		}
 	}
-	s.report(kindProcess, e.Name, e.Pid, fmt.Sprintf("left alone: it executes %s now, not %s", exe.Path, e.Exes[len(e.Exes)-1].Path))
+	s.report(kindProcess, e.Name, e.Pid, fmt.Sprintf("left alone: it executes %s now, which was not recorded; look at it, and kill it if it is yours", exe.Path))
 	return nil
 }
 
 // descendants kills whatever inherited the token. Repeated until none is
-// found, because what is about to be killed can still fork.
-func (s *sweeper) descendants() error {
+// found, because what is about to be killed can still fork. Who lives in a
+// recorded group without showing the token is reported: the number of the
+// group may belong to others by now.
+func (s *sweeper) descendants(entries []line) error {
 	if s.owner.Token == "" {
 		return nil
 	}
-	want := []byte(TokenVariable + "=" + s.owner.Token)
+	groups := map[int]bool{}
+	for _, e := range entries {
+		groups[e.Pgid] = e.Kind == kindProcess
+	}
 	for range 100 {
-		pids, err := allPids()
+		pids, err := proc.Processes()
 		if err != nil {
 			return err
 		}
-		found := 0
+		killed := 0
+		var doubtful []procfs.Process
 		for _, pid := range pids {
-			// What cannot be read is another user's, or gone.
-			st, err := readStat(pid)
-			if err != nil || st.dead() || pid == os.Getpid() {
+			p, err := proc.Process(pid)
+			if err != nil || dead(p) || pid == os.Getpid() {
 				continue
 			}
-			env, err := os.ReadFile(procPath(pid, "environ"))
-			if err != nil || !hasVariable(env, want) {
-				continue
-			}
-			found++
-			if err := s.killPid(commOf(pid), pid, st.StartTicks); err != nil {
-				return err
+			switch {
+			case s.hasToken(pid):
+				killed++
+				if err := s.killPid(p.Comm, pid, p.StartTicks); err != nil {
+					return err
+				}
+			case groups[p.Pgid] && pid != p.Pgid: // leaders were seen to before
+				doubtful = append(doubtful, p)
 			}
 		}
-		if found == 0 {
-			return nil
+		if killed > 0 {
+			continue
 		}
+		for _, p := range doubtful {
+			s.report(kindProcess, p.Comm, p.Pid, fmt.Sprintf("left alone: it is in process group %d, which was recorded, but it does not show that it is of this run; look at it, and kill it if it is yours", p.Pgid))
+		}
+		return nil
 	}
 	return errors.New("processes with this ledger's token appear faster than they can be killed")
+}
+
+// hasToken says no for what cannot be read: it is another user's, or gone.
+func (s *sweeper) hasToken(pid int) bool {
+	env, err := os.ReadFile(procPath(pid, "environ"))
+	return err == nil && hasVariable(env, []byte(TokenVariable+"="+s.owner.Token))
 }
 
 func hasVariable(environ, kv []byte) bool {
@@ -101,11 +120,6 @@ func hasVariable(environ, kv []byte) bool {
 	return false
 }
 
-func commOf(pid int) string {
-	b, _ := os.ReadFile(procPath(pid, "comm"))
-	return strings.TrimSpace(string(b))
-}
-
 // killPid kills one identified process and waits until it is gone. A pidfd
 // pins the process, so that the signal cannot hit a later owner of the number.
 func (s *sweeper) killPid(name string, pid int, startTicks uint64) error {
@@ -115,8 +129,8 @@ func (s *sweeper) killPid(name string, pid int, startTicks uint64) error {
 	}
 	defer p.Release()
 	same := func() bool {
-		st, err := readStat(pid)
-		return err == nil && st.StartTicks == startTicks && !st.dead()
+		st, err := proc.Process(pid)
+		return err == nil && st.StartTicks == startTicks && !dead(st)
 	}
 	if !same() {
 		s.report(kindProcess, name, pid, "already gone")
@@ -138,6 +152,10 @@ func (s *sweeper) killPid(name string, pid int, startTicks uint64) error {
 
 // cgroup moves what is in it to the parent and removes it.
 func (s *sweeper) cgroup(e line) error {
+	if !s.sameBoot { // what has the name now is someone else's
+		s.report(kindCgroup, e.Path, 0, "already gone: it was of another boot")
+		return nil
+	}
 	if _, err := os.Lstat(e.Path); errors.Is(err, os.ErrNotExist) {
 		s.report(kindCgroup, e.Path, 0, "already gone")
 		return nil
@@ -205,11 +223,14 @@ func (s *sweeper) dir(e line) error {
 		return err
 	}
 	sys := st.Sys().(*syscall.Stat_t)
-	inState := within(s.stateDir, e.Path) && e.Path != s.stateDir
+	inState := within(s.stateDir, e.Path)
 	real, err := realPath(e.Path)
 	switch {
 	case err != nil:
 		return err
+	case holdsState(e.Path, s.stateDir):
+		s.report(kindDir, e.Path, 0, "left alone: it holds the state directory")
+		return nil
 	case real != e.Path:
 		s.report(kindDir, e.Path, 0, "left alone: it leads through a link to "+real)
 		return nil

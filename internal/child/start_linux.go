@@ -12,6 +12,9 @@ import (
 	"syscall"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/tareperf/tare/internal/procfs"
+	"github.com/tareperf/tare/internal/sys"
 )
 
 // Start starts a process and returns while it is held: one thread, nothing of
@@ -27,7 +30,9 @@ func Start(ctx context.Context, s Spec) (*Process, error) {
 	if err != nil {
 		return nil, fmt.Errorf("start %s (%s): %w", s.Name, s.Path, err)
 	}
-	if err := p.prepare(s); err != nil {
+	err = p.prepare(s)
+	go p.reap() // not earlier: the number of the process must stay taken until here
+	if err != nil {
 		return nil, errors.Join(fmt.Errorf("start %s (%s): %w", s.Name, s.Path, err), p.Stop(0))
 	}
 	return p, nil
@@ -57,13 +62,29 @@ func (s *Spec) complete() error {
 	if s.Env == nil {
 		s.Env = os.Environ()
 	}
+	env := slices.Clone(s.Env)
 	if s.Ledger != nil {
-		env := slices.DeleteFunc(slices.Clone(s.Env), func(kv string) bool {
-			return strings.HasPrefix(kv, TokenVariable+"=")
-		})
-		s.Env = append(env, TokenVariable+"="+s.Ledger.token)
+		env = append(env, TokenVariable+"="+s.Ledger.token)
 	}
+	s.Env = lastValues(env)
 	return nil
+}
+
+// lastValues drops all but the last value of each key: programs disagree about
+// which of them counts.
+func lastValues(env []string) []string {
+	last := make(map[string]int, len(env))
+	for i, kv := range env {
+		key, _, _ := strings.Cut(kv, "=")
+		last[key] = i
+	}
+	var kept []string
+	for i, kv := range env {
+		if key, _, _ := strings.Cut(kv, "="); last[key] == i {
+			kept = append(kept, kv)
+		}
+	}
+	return kept
 }
 
 // spawn forks and execs on the spawner thread, by ptrace or else by the gate.
@@ -92,7 +113,6 @@ func (s *Spec) spawn(ctx context.Context) (*Process, error) {
 	if err := errors.Join(errCtx, err); err != nil {
 		return nil, err
 	}
-	go p.reap()
 	return p, nil
 }
 
@@ -153,23 +173,22 @@ func ptraceRefused(err error) bool {
 
 // prepare makes the held process findable and puts it on its CPUs.
 func (p *Process) prepare(s Spec) error {
-	st, err := readStat(p.pid)
+	st, err := proc.Process(p.pid)
 	if err != nil {
 		return err
 	}
 	p.startTicks = st.StartTicks
 	if s.Ledger != nil {
-		held, err := exeOf(p.pid)
+		program, err := fileID(s.Path)
 		if err != nil {
 			return err
 		}
-		exes := []exeID{held}
-		if p.method == ByGate {
-			program, err := fileID(s.Path)
-			if err != nil {
-				return err
-			}
-			exes = append(exes, program)
+		exes := []exeID{program}
+		// Of a script it is the interpreter, at the gate the shell. It may be
+		// unreadable when the program's file is.
+		held, err := exeOf(p.pid)
+		if err == nil && !held.sameFile(program) {
+			exes = append(exes, held)
 		}
 		if err := s.Ledger.addProcess(p, exes); err != nil {
 			return err
@@ -184,21 +203,15 @@ func (p *Process) prepare(s Spec) error {
 
 // setAffinity fails when the kernel grants less than was asked (cpusets do).
 func setAffinity(pid int, cpus []int) error {
-	var want, got unix.CPUSet
-	for _, cpu := range cpus {
-		want.Set(cpu)
-		if !want.IsSet(cpu) {
-			return fmt.Errorf("affinity %v: CPU %d is beyond what can be asked for (%d CPUs)", cpus, cpu, len(want)*64)
-		}
+	if err := sys.SetAffinity(pid, cpus); err != nil {
+		return fmt.Errorf("CPUs %s: %w; choose CPUs that are online and in this process's cpuset", procfs.FormatCPUList(cpus), err)
 	}
-	if err := unix.SchedSetaffinity(pid, &want); err != nil {
-		return fmt.Errorf("affinity %v for pid %d: %w; are these CPUs online and in this process's cpuset", cpus, pid, err)
+	got, err := sys.GetAffinity(pid)
+	if err != nil {
+		return err
 	}
-	if err := unix.SchedGetaffinity(pid, &got); err != nil {
-		return fmt.Errorf("read the affinity of pid %d: %w", pid, err)
-	}
-	if got != want {
-		return fmt.Errorf("affinity %v for pid %d: the kernel granted %d of %d CPUs; choose CPUs that are online and in this process's cpuset", cpus, pid, got.Count(), want.Count())
+	if want := slices.Compact(slices.Sorted(slices.Values(cpus))); !slices.Equal(got, want) {
+		return fmt.Errorf("CPUs %s: the kernel granted %s; choose CPUs that are online and in this process's cpuset", procfs.FormatCPUList(want), procfs.FormatCPUList(got))
 	}
 	return nil
 }

@@ -42,6 +42,9 @@ func Sweep(stateDir string) ([]Swept, error) {
 	var swept []Swept
 	var errs []error
 	for _, path := range paths {
+		if !ledgerName.MatchString(filepath.Base(path)) {
+			continue // not ours
+		}
 		s := sweeper{stateDir: stateDir, path: path}
 		if err := s.run(); err != nil {
 			errs = append(errs, fmt.Errorf("sweep %s: %w", path, err))
@@ -125,7 +128,7 @@ func (s *sweeper) report(kind, what string, pid int, action string) {
 
 // ownerLives also says yes when it cannot tell.
 func (s *sweeper) ownerLives() (bool, error) {
-	boot, err := bootID()
+	boot, err := proc.BootID()
 	if err != nil {
 		return false, err
 	}
@@ -143,17 +146,15 @@ func (s *sweeper) ownerLives() (bool, error) {
 			return true, nil
 		}
 	}
-	st, err := readStat(s.owner.Pid)
+	st, err := proc.Process(s.owner.Pid)
 	switch {
 	case gone(err):
 		return false, nil
 	case err != nil:
 		return false, err
 	}
-	return st.StartTicks == s.owner.StartTicks && !st.dead(), nil
+	return st.StartTicks == s.owner.StartTicks && !dead(st), nil
 }
-
-func gone(err error) bool { return errors.Is(err, os.ErrNotExist) || errors.Is(err, unix.ESRCH) }
 
 // parseLedger returns the owner and the entries that were not forgotten, in
 // order. Lines that are no JSON are skipped: a kill can cut the last one.
@@ -168,8 +169,12 @@ func parseLedger(b []byte) (owner line, entries []line) {
 			owner = e
 		case kindForget:
 			entries = slices.DeleteFunc(entries, func(o line) bool { return o.key() == e.Key })
-		case kindProcess, kindDir, kindCgroup:
+		case kindDir, kindCgroup:
 			entries = append(entries, e)
+		case kindProcess:
+			if e.Pid > 0 { // zero and less mean groups, or everyone, to kill(2)
+				entries = append(entries, e)
+			}
 		}
 	}
 	return owner, entries
@@ -179,9 +184,6 @@ var ledgerName = regexp.MustCompile(`^(\d+)-(\d+)(-\d+)?\.jsonl$`)
 
 func ownerOfName(base string) (pid int, startTicks uint64) {
 	m := ledgerName.FindStringSubmatch(base)
-	if m == nil {
-		return 0, 0
-	}
 	pid, _ = strconv.Atoi(m[1])
 	startTicks, _ = strconv.ParseUint(m[2], 10, 64)
 	return pid, startTicks
