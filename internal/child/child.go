@@ -93,8 +93,9 @@ func (s Swept) String() string {
 
 // HostLock says who asks for the lock of the host.
 type HostLock struct {
-	// Name is shown to others who want the lock. Default: name of the executable.
-	Name string
+	// Holder is the name that others who want the lock are shown. Default: the
+	// name of the executable.
+	Holder string
 	// Wait makes LockHost wait for the holder, as long as its context lives.
 	// Default: it returns a *HeldError at once.
 	Wait bool

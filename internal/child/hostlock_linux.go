@@ -29,11 +29,11 @@ type holder struct {
 // four times a second until ctx ends; then the error wraps both.
 func LockHost(ctx context.Context, l HostLock) (*Lock, error) {
 	path := filepath.Join(os.TempDir(), "tare.lock")
-	if l.Name == "" {
-		l.Name = filepath.Base(os.Args[0])
+	if l.Holder == "" {
+		l.Holder = filepath.Base(os.Args[0])
 	}
 	for {
-		lock, err := tryLock(path, l.Name)
+		lock, err := tryLock(path, l.Holder)
 		var held *HeldError
 		if err == nil || !errors.As(err, &held) {
 			return lock, err

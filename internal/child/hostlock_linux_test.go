@@ -18,7 +18,7 @@ import (
 func TestLockHostNamesTheHolder(t *testing.T) {
 	t.Setenv("TMPDIR", t.TempDir())
 	old := syscall.Umask(0o077)
-	lock, err := LockHost(context.Background(), HostLock{Name: "first"})
+	lock, err := LockHost(context.Background(), HostLock{Holder: "first"})
 	syscall.Umask(old)
 	require.NoError(t, err)
 	path := filepath.Join(os.TempDir(), "tare.lock")
@@ -26,7 +26,7 @@ func TestLockHostNamesTheHolder(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, os.FileMode(0o666), st.Mode().Perm(), "whatever the umask")
 
-	_, err = LockHost(context.Background(), HostLock{Name: "second"})
+	_, err = LockHost(context.Background(), HostLock{Holder: "second"})
 	var held *HeldError
 	require.ErrorAs(t, err, &held)
 	require.Equal(t, os.Getpid(), held.Pid)

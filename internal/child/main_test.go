@@ -104,7 +104,7 @@ func playRole(role string) error {
 	case "busy-parent":
 		return playBusyParent(ctx)
 	case "locker":
-		if _, err := LockHost(ctx, HostLock{Name: "the first one"}); err != nil {
+		if _, err := LockHost(ctx, HostLock{Holder: "the first one"}); err != nil {
 			return err
 		}
 		p, err := Start(ctx, Spec{Path: "/bin/sleep", Args: []string{"60"}})

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -47,16 +48,15 @@ func (s *sweeper) process(e line) error {
 		s.report(kindProcess, e.Name, e.Pid, "already gone")
 		return nil
 	}
-	if err != nil {
+	known := err == nil && slices.ContainsFunc(e.Exes, exe.sameFile)
+	switch {
+	case known || s.hasToken(e.Pid): // a wrapper becomes another program by exec
+		return s.killPid(e.Name, e.Pid, e.StartTicks)
+	case err != nil:
 		s.report(kindProcess, e.Name, e.Pid, fmt.Sprintf("left alone: what it executes cannot be read (%v); look at it, and kill it if it is yours", err))
-		return nil
+	default:
+		s.report(kindProcess, e.Name, e.Pid, fmt.Sprintf("left alone: it executes %s now, which was not recorded; look at it, and kill it if it is yours", exe.Path))
 	}
-	for _, known := range e.Exes {
-		if exe.sameFile(known) {
-			return s.killPid(e.Name, e.Pid, e.StartTicks)
-		}
-	}
-	s.report(kindProcess, e.Name, e.Pid, fmt.Sprintf("left alone: it executes %s now, which was not recorded; look at it, and kill it if it is yours", exe.Path))
 	return nil
 }
 
@@ -107,6 +107,9 @@ func (s *sweeper) descendants(entries []line) error {
 
 // hasToken says no for what cannot be read: it is another user's, or gone.
 func (s *sweeper) hasToken(pid int) bool {
+	if s.owner.Token == "" {
+		return false
+	}
 	env, err := os.ReadFile(procPath(pid, "environ"))
 	return err == nil && hasVariable(env, []byte(TokenVariable+"="+s.owner.Token))
 }

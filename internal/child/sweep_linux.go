@@ -47,7 +47,7 @@ func Sweep(stateDir string) ([]Swept, error) {
 		}
 		s := sweeper{stateDir: stateDir, path: path}
 		if err := s.run(); err != nil {
-			errs = append(errs, fmt.Errorf("sweep %s: %w", path, err))
+			errs = append(errs, fmt.Errorf("sweep %s: %w; the next start tries again, or put it right by hand and remove this file", path, err))
 		}
 		swept = append(swept, s.swept...)
 	}
