@@ -42,7 +42,14 @@ type IdleState struct {
 // driver says "none".
 func (fs FS) IdleDriver() (driver, governor string, err error) {
 	dir := filepath.Join(cpuRoot, "cpuidle")
-	if driver, err = fs.ReadSys(filepath.Join(dir, "current_driver")); err != nil {
+	driver, err = fs.ReadSys(filepath.Join(dir, "current_driver"))
+	if errors.Is(err, iofs.ErrNotExist) {
+		// A kernel without cpuidle has no directory for it where the CPUs are.
+		if _, e := fs.OnlineCPUs(); e == nil {
+			return "none", "none", nil
+		}
+	}
+	if err != nil {
 		return "", "", err
 	}
 	for _, name := range []string{"current_governor", "current_governor_ro"} {
