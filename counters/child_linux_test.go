@@ -3,13 +3,13 @@ package counters
 import (
 	"bufio"
 	"context"
+	"errors"
 	"os"
 	"os/exec"
 	"reflect"
 	"runtime"
 	"syscall"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sys/unix"
@@ -71,13 +71,18 @@ func restricted(name string) {
 		next, _ := unix.Dup(0)
 		unix.Close(next)
 		unix.Setrlimit(unix.RLIMIT_NOFILE, &unix.Rlimit{Cur: uint64(next) + 1, Max: l.Max})
+	case "nobody": // all threads, and with it every capability is lost
+		if err := syscall.Setuid(65534); err != nil {
+			os.Stdout.WriteString(err.Error())
+			return
+		}
 	case "seccomp":
 		if err := forbidPerf(); err != nil {
 			os.Stdout.WriteString(err.Error())
 			return
 		}
 	}
-	c := &Counter{pid: os.Getpid(), metric: CPUTime}
+	c := &Counter{pid: unix.Gettid(), metric: CPUTime}
 	if err := c.attach(); err != nil {
 		os.Stdout.WriteString("error: " + err.Error())
 	}
@@ -85,14 +90,31 @@ func restricted(name string) {
 }
 
 func execAgain() {
-	if os.Getenv("TARE_COUNTERS_AGAIN") != "" {
-		return
+	self, err := os.Executable()
+	if err == nil {
+		err = syscall.Exec(self, os.Args, os.Environ())
 	}
-	go func() {
-		time.Sleep(200 * time.Millisecond)
-		self, _ := os.Executable()
-		syscall.Exec(self, os.Args, append(os.Environ(), "TARE_COUNTERS_AGAIN=1"))
-	}()
+	panic(err)
+}
+
+func forkSpinner() {
+	self, err := os.Executable()
+	if err == nil {
+		cmd := exec.Command(self)
+		cmd.Env = append(os.Environ(), childMode+"=spin:300")
+		err = cmd.Run()
+	}
+	if err != nil {
+		panic(err)
+	}
+	os.Stdout.WriteString("done\n")
+}
+
+func notRoot() error {
+	if os.Geteuid() != 0 {
+		return errors.New("not root")
+	}
+	return nil
 }
 
 func runRestricted(t *testing.T, mode string) string {

@@ -197,14 +197,18 @@ func (e *NotHeldError) Error() string {
 // ErrNotSupported when that is conclusive.
 type OpenError struct {
 	Event      Event
-	Pid        int
+	Pid        int // 0: the calling thread
 	Errno      syscall.Errno
 	Hint       string // cause and smallest fix
 	Conclusive bool   // it cannot work here, whatever is permitted
 }
 
 func (e *OpenError) Error() string {
-	return fmt.Sprintf("open perf event %s for pid %d: %v: %s", e.Event, e.Pid, e.Errno, e.Hint)
+	whom := "the calling thread"
+	if e.Pid != 0 {
+		whom = fmt.Sprintf("pid %d", e.Pid)
+	}
+	return fmt.Sprintf("open perf event %s for %s: %v: %s", e.Event, whom, e.Errno, e.Hint)
 }
 
 func (e *OpenError) Unwrap() []error {

@@ -55,7 +55,7 @@ func hint(errno syscall.Errno, f facts) (text string, conclusive bool) {
 		}
 		return "the kernel does not take these attributes: report this with the output of uname -r, " + useCPUTime, false
 	case syscall.EMFILE:
-		return fmt.Sprintf("out of descriptors: %d more are needed and the limit is %d (hard %d): raise it with ulimit -n", f.groupEvents, f.fileSoft, f.fileHard), false
+		return fmt.Sprintf("out of descriptors: the group needs %d and the limit is %d (hard %d), already raised as far as it goes: raise it with ulimit -n", f.groupEvents, f.fileSoft, f.fileHard), false
 	case syscall.ENFILE:
 		return "the whole system is out of descriptors: raise sysctl fs.file-max", false
 	case syscall.ENOMEM:

@@ -1,6 +1,7 @@
 package counters
 
 import (
+	"bufio"
 	"fmt"
 	"io"
 	"os"
@@ -31,12 +32,15 @@ func TestMain(m *testing.M) {
 	switch name {
 	case "threads":
 		threads(n)
-	case "bursts":
-		go bursts(time.Duration(n) * time.Microsecond)
 	case "exec":
-		execAgain()
+		go onInput(execAgain)
+	case "forks":
+		go onInput(forkSpinner)
+	case "spin":
+		spin(time.Duration(n) * time.Millisecond)
+		return
 	case "wait":
-	case "limit", "raise", "seccomp":
+	case "limit", "raise", "seccomp", "nobody":
 		restricted(name)
 		return
 	default:
@@ -44,7 +48,19 @@ func TestMain(m *testing.M) {
 		os.Exit(2)
 	}
 	fmt.Println("ready")
+	if name == "exec" || name == "forks" {
+		select {} // the other goroutine reads
+	}
 	io.Copy(io.Discard, os.Stdin)
+}
+
+// onInput does something at each line of input and ends with it.
+func onInput(do func()) {
+	lines := bufio.NewScanner(os.Stdin)
+	for lines.Scan() {
+		do()
+	}
+	os.Exit(0)
 }
 
 // threads keeps n threads busy for ever, and beside them one that is always
@@ -52,9 +68,13 @@ func TestMain(m *testing.M) {
 // about a millisecond.
 func threads(n int) {
 	runtime.GOMAXPROCS(n + 2)
+	var started sync.WaitGroup
+	started.Add(n)
+	defer started.Wait()
 	for range n {
 		go func() {
 			runtime.LockOSThread()
+			started.Done()
 			for {
 				spin(10 * time.Millisecond)
 			}
@@ -72,15 +92,6 @@ func threads(n int) {
 			w.Wait()
 		}
 	}()
-}
-
-// bursts is a server that is woken for very little work each time.
-func bursts(work time.Duration) {
-	runtime.LockOSThread()
-	for {
-		spin(work)
-		time.Sleep(200 * time.Microsecond)
-	}
 }
 
 func spin(d time.Duration) {
