@@ -28,6 +28,7 @@ type Proxy struct {
 	log       *accessLog
 	counts    counts
 	served    chan error
+	closed    func() error // once
 }
 
 type connKey struct{}
@@ -61,6 +62,7 @@ func start(c Config, r smallserver.Runtime) (*Proxy, error) {
 		ConnState:   p.connState,
 		ErrorLog:    log.New(os.Stderr, Name+": ", 0),
 	}
+	p.closed = sync.OnceValue(p.close)
 	go func() { p.served <- p.server.Serve(listener{p.listener}) }()
 	return p, nil
 }
@@ -185,8 +187,10 @@ func (p *Proxy) Stats() Stats {
 
 // Close stops to accept, lets requests that are under way be answered within two
 // seconds, closes every connection and writes the rest of the log. The error says
-// when log lines were lost.
-func (p *Proxy) Close() error {
+// when log lines were lost. A second Close says the same as the first.
+func (p *Proxy) Close() error { return p.closed() }
+
+func (p *Proxy) close() error {
 	ctx, cancel := context.WithTimeout(context.Background(), endWithin)
 	defer cancel()
 	if p.server.Shutdown(ctx) != nil {
