@@ -25,6 +25,10 @@ func (e *InvalidError) Error() string {
 	return fmt.Sprintf("loadgen: %s is %s: want %s", e.Field, e.Value, e.Want)
 }
 
+// unquoted is a value whose text stands in an error as it is; that of a
+// string is quoted.
+type unquoted string
+
 func invalid(field string, value any, want string) error {
 	if s, ok := value.(string); ok {
 		value = fmt.Sprintf("%q", s)

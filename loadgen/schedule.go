@@ -55,7 +55,7 @@ func newSchedule(arrival Arrival, w Window) (schedule, error) {
 	return s, nil
 }
 
-func formatRate(r float64) string { return strconv.FormatFloat(r, 'g', -1, 64) }
+func formatRate(r float64) unquoted { return unquoted(strconv.FormatFloat(r, 'g', -1, 64)) }
 
 func (s *schedule) total() uint64 { return s.perTarget * uint64(len(s.targets)) }
 

@@ -175,7 +175,7 @@ const maxRate = 1e9
 
 func validateRate(field string, rate float64) error {
 	if math.IsNaN(rate) || rate <= 0 || rate > maxRate {
-		return invalid(field, strconv.FormatFloat(rate, 'g', -1, 64), "above 0 and at most 1e9 per second")
+		return invalid(field, formatRate(rate), "above 0 and at most 1e9 per second")
 	}
 	return nil
 }
@@ -188,7 +188,7 @@ type Target struct {
 
 func validateTargets(targets []Target) error {
 	if len(targets) == 0 || len(targets) > maxTargets {
-		return invalid("Targets", fmt.Sprintf("%d long", len(targets)), fmt.Sprintf("1 to %d targets", maxTargets))
+		return invalid("Targets", unquoted(fmt.Sprintf("%d long", len(targets))), fmt.Sprintf("1 to %d targets", maxTargets))
 	}
 	for i, t := range targets {
 		field := fmt.Sprintf("Targets[%d].Address", i)

@@ -31,6 +31,9 @@ func (g *Generator) start(ctx context.Context) error {
 	}
 	for id := range g.spec.Workers {
 		w := newWorker(id, g.spec, g.clock, g.targets, addresses)
+		if g.ownProcess {
+			w.holdBelow = holdBelow
+		}
 		g.workers = append(g.workers, w)
 		err := w.openDescriptors()
 		go w.serve() // also when it failed: its end closes what is open

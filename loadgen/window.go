@@ -49,7 +49,7 @@ func (w Window) resolve(s Spec, targets int) (Window, error) {
 		}
 	}
 	if len(w.Targets) == 0 {
-		return w, invalid("Window.Targets", "empty", "nil for all targets, or at least one index")
+		return w, invalid("Window.Targets", unquoted("empty"), "nil for all targets, or at least one index")
 	}
 	seen := make([]bool, targets)
 	for i, t := range w.Targets {

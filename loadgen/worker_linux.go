@@ -29,6 +29,11 @@ type worker struct {
 	timerfd int // -1 where epoll_pwait2 works
 	clock   monotonic
 	spec    Spec
+
+	// Waits shorter than this keep the worker's processor of the Go
+	// scheduler: 0 in a process that has other work for it.
+	holdBelow int64
+
 	targets []workerTarget
 	conns   []conn
 	events  []sys.EpollEvent
@@ -211,6 +216,9 @@ func (w *worker) poll(until, now int64) {
 	switch {
 	case until <= now:
 		n, errno = sys.EpollPoll(w.epfd, w.events)
+	case w.timerfd < 0 && until-now < w.holdBelow:
+		w.stats.waits++
+		n, errno = sys.EpollWaitHolding(w.epfd, w.events, until-now)
 	case w.timerfd < 0:
 		w.stats.waits++
 		n, errno = sys.EpollWaitNanoseconds(w.epfd, w.events, until-now)

@@ -46,6 +46,18 @@ func EpollWaitNanoseconds(epfd int, events []EpollEvent, timeoutNanoseconds int6
 	return int(n), errno
 }
 
+// EpollWaitHolding is EpollWaitNanoseconds without telling the Go scheduler,
+// for waits so short that its hand-off, and the monitor thread that a long
+// system call keeps awake, would cost more than the processor that is held
+// meanwhile. A signal of the scheduler ends it with EINTR.
+func EpollWaitHolding(epfd int, events []EpollEvent, timeoutNanoseconds int64) (int, syscall.Errno) {
+	spec := unix.NsecToTimespec(max(timeoutNanoseconds, 0))
+	n, _, errno := syscall.RawSyscall6(unix.SYS_EPOLL_PWAIT2, uintptr(epfd),
+		uintptr(unsafe.Pointer(unsafe.SliceData(events))), uintptr(len(events)),
+		uintptr(unsafe.Pointer(&spec)), 0, 0)
+	return int(n), errno
+}
+
 // EpollWaitMilliseconds waits with epoll_pwait, which every kernel has. A
 // negative timeout waits without end.
 func EpollWaitMilliseconds(epfd int, events []EpollEvent, timeoutMilliseconds int) (int, syscall.Errno) {
