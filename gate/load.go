@@ -132,6 +132,10 @@ type ServedEvidence struct {
 	Completed int64  // by the generator
 	Served    *int64 // by the proxy, over exactly the same requests; nil is unknown
 	Stat      string // where Served comes from, such as "http.ingress.downstream_rq_completed"
+	// Problems are other counters of the proxy that moved and must not have, or
+	// did not and must have: errors, retries, the proof of the arm's setting.
+	// Each is a sentence with the counter's name. None is a statement too.
+	Problems []string
 }
 
 // Served passes when the proxy served exactly the requests that the generator
@@ -150,6 +154,9 @@ func Served(t Thresholds, e ServedEvidence) Result {
 		return r.cannotTell(fmt.Sprintf("the generator completed %d requests", e.Completed), "look at the gates rate and failures")
 	}
 	got := fmt.Sprintf("%d served", *e.Served)
+	if *e.Served == e.Completed && len(e.Problems) > 0 {
+		return r.fail(got, "the proxy's own counters disagree: "+clipList(e.Problems, 3), "look at the proxy's log and at the gates failures and origin")
+	}
 	if *e.Served == e.Completed {
 		return r.pass(got)
 	}
