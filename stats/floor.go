@@ -52,8 +52,8 @@ func FloorFromAA(aa []Effect, spread *Spread) (Floor, error) {
 		m, sd := moments(y)
 		k := float64(len(aa))
 		f.Rule = "prediction interval over A/A sessions"
-		f.Percent = tUpper(0.025, k-1) * sd * math.Sqrt(1+1/k)
-		if !(f.Percent > 0) {
+		f.Percent = predictionFloor(y)
+		if noSpread(sd, y) {
 			return Floor{}, notTestable("floor", "all %d A/A sessions gave exactly %v", len(aa), y[0])
 		}
 		if b := math.Abs(m); b > tUpper(0.025, k-1)*sd/math.Sqrt(k) {
@@ -67,6 +67,13 @@ func FloorFromAA(aa []Effect, spread *Spread) (Floor, error) {
 		f.Percent = math.Max(f.Percent, math.Abs(e.Value)+tUpper(0.025, e.DF)*e.SE)
 	}
 	return f.withSpread(aa, spread)
+}
+
+// predictionFloor is the half-width of the 95% prediction interval for one more value.
+func predictionFloor(y []float64) float64 {
+	_, sd := moments(y)
+	k := float64(len(y))
+	return tUpper(0.025, k-1) * sd * math.Sqrt(1+1/k)
 }
 
 func (f Floor) withSpread(aa []Effect, spread *Spread) (Floor, error) {

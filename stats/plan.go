@@ -1,0 +1,238 @@
+package stats
+
+import (
+	"math"
+
+	"gonum.org/v1/gonum/stat/distuv"
+)
+
+// maxRounds bounds the searches for a number of rounds.
+const maxRounds = 1_000_000
+
+// Design is a planned measurement, for questions of power. Percent throughout.
+type Design struct {
+	// SD is the standard deviation of one round's change, in percent, from a pilot.
+	// Of one block's change where rounds come in blocks; rounds then means blocks.
+	SD float64
+	// Spread is the between-session spread; nil plans for this session's interval only.
+	Spread *Spread
+	// Sessions is the number of sessions, each with the given rounds. Default 1.
+	Sessions int
+	// Rows is the size of the family (Bonferroni). Default 1.
+	Rows int
+	// Alpha is the family-wise two-sided error. Default 0.05.
+	Alpha float64
+}
+
+// settled gives alpha per row, the number of sessions, τ and its degrees of freedom.
+func (d Design) settle() (alpha, k, tau, taudf float64, err error) {
+	if alpha, err = settleAlpha(d.Alpha); err != nil {
+		return
+	}
+	if !(d.SD >= 1e-9 && d.SD <= 1e9) {
+		err = &OptionError{"SD", d.SD, "the standard deviation of a round in percent, within [1e-9, 1e9]"}
+		return
+	}
+	if d.Sessions < 0 || d.Sessions > maxRounds || d.Rows < 0 || d.Rows > maxRounds {
+		err = &OptionError{"Sessions, Rows", []int{d.Sessions, d.Rows}, "0 for one, or a positive count up to 1000000"}
+		return
+	}
+	alpha /= float64(max(1, d.Rows))
+	k = float64(max(1, d.Sessions))
+	if d.Spread != nil {
+		if tau, err = d.Spread.use(new([]Warning)); err != nil {
+			return
+		}
+		if tau > 1e9 {
+			err = &OptionError{"Spread", tau, "a spread in percent up to 1e9"}
+			return
+		}
+		taudf = d.Spread.df()
+	}
+	return
+}
+
+// power of the two-sided t test of difference with n rounds in each of k sessions.
+func power(difference, n, sd, alpha, k, tau, taudf float64) float64 {
+	se, df := sd/math.Sqrt(n*k), k*(n-1)
+	if tau > 0 {
+		t := tau / math.Sqrt(k)
+		df = satterthwaite([]float64{se, t}, []float64{df, taudf})
+		se = math.Hypot(se, t)
+	}
+	c := tUpper(alpha/2, df)
+	delta := math.Abs(difference) / se
+	return math.Min(1, nctSurvival(c, df, delta)+nctSurvival(c, df, -delta))
+}
+
+// nctSurvival is P(T' > t) for the noncentral t, t ≥ 0.
+func nctSurvival(t, df, delta float64) float64 {
+	if df > largeDF || math.Abs(delta) > 37 { // gonum switches to the same approximation where exp(-δ²/2) underflows
+		x := (t*(1-1/(4*df)) - delta) / math.Sqrt(1+t*t/(2*df))
+		return normalSurvival(x)
+	}
+	p := 1 - distuv.NoncentralT{Nu: df, Mu: delta}.CDF(t)
+	return math.Max(0, math.Min(1, p))
+}
+
+// Power is the chance that the row's interval (at 1−Alpha/Rows) excludes zero
+// when the true change is difference percent: with δ = difference/SE,
+//
+//	P(T'_{ν,δ} > t_{ν,1−α/2}) + P(T'_{ν,δ} < −t), SE² = SD²/(kn) + τ²/k,
+//
+// ν = k(n−1), or Satterthwaite with the spread's degrees of freedom. Noncentral
+// t by AS 243 (Lenth 1989), through gonum. Assumes normal rounds.
+func (d Design) Power(difference float64, rounds int) (float64, error) {
+	alpha, k, tau, taudf, err := d.settle()
+	if err != nil {
+		return 0, err
+	}
+	if !(math.Abs(difference) <= 1e9) {
+		return 0, &OptionError{"difference", difference, "a finite number of percent"}
+	}
+	if rounds < 2 || rounds > maxRounds {
+		return 0, notTestable("power", "there are %d rounds: plan 2 to %d", rounds, maxRounds)
+	}
+	return power(difference, float64(rounds), d.SD, alpha, k, tau, taudf), nil
+}
+
+// Rounds is the smallest number of rounds (per session) that finds a true change
+// of difference percent with the given power (0 means 0.80). Where the
+// between-session spread makes that impossible at any number, it is a
+// *NotTestableError that names the limit. See Power.
+func (d Design) Rounds(difference, want float64) (int, error) {
+	alpha, k, tau, taudf, err := d.settle()
+	if err != nil {
+		return 0, err
+	}
+	if want, err = settlePower(want); err != nil {
+		return 0, err
+	}
+	if !(math.Abs(difference) <= 1e9) || difference == 0 {
+		return 0, &OptionError{"difference", difference, "a finite number of percent, not zero"}
+	}
+	enough := func(n int) bool { return power(difference, float64(n), d.SD, alpha, k, tau, taudf) >= want }
+	lo, hi := 1, 2 // power rises with n: double, then halve
+	for !enough(hi) {
+		if hi == maxRounds {
+			if limit, err := d.Limit(want); err == nil && tau > 0 && limit > math.Abs(difference) {
+				return 0, notTestable("rounds", "no number of rounds finds %.3g%% in %v session(s): the between-session spread limits them to %.3g%%; plan more sessions", difference, k, limit)
+			}
+			return 0, notTestable("rounds", "more than %d rounds would be needed to find %.3g%%", maxRounds, difference)
+		}
+		lo, hi = hi, min(2*hi, maxRounds)
+	}
+	for hi-lo > 1 {
+		if mid := (lo + hi) / 2; enough(mid) {
+			hi = mid
+		} else {
+			lo = mid
+		}
+	}
+	return hi, nil
+}
+
+// Detectable is the change in percent that the given rounds (per session) find
+// with the given power (0 means 0.80). See Power.
+func (d Design) Detectable(rounds int, want float64) (float64, error) {
+	alpha, k, tau, taudf, err := d.settle()
+	if err != nil {
+		return 0, err
+	}
+	if want, err = settlePower(want); err != nil {
+		return 0, err
+	}
+	if rounds < 2 || rounds > maxRounds {
+		return 0, notTestable("detectable change", "there are %d rounds: plan 2 to %d", rounds, maxRounds)
+	}
+	return detectable(float64(rounds), want, d.SD, alpha, k, tau, taudf), nil
+}
+
+func detectable(n, want, sd, alpha, k, tau, taudf float64) float64 {
+	f := func(x float64) float64 { return -power(x, n, sd, alpha, k, tau, taudf) }
+	return solveFalling(f, -want)
+}
+
+// Limit is the change that no number of rounds in these sessions can do better
+// than, set by the between-session spread: (t_{1−α/2}+…)·τ/√k, which with a known
+// spread at 80% and 5% is 2.80·τ/√k. Zero without a spread: there is no such
+// limit for a claim about this session only.
+func (d Design) Limit(want float64) (float64, error) {
+	alpha, k, tau, taudf, err := d.settle()
+	if err != nil {
+		return 0, err
+	}
+	if want, err = settlePower(want); err != nil {
+		return 0, err
+	}
+	if tau == 0 {
+		return 0, nil
+	}
+	return detectable(1e18, want, math.Min(d.SD, tau), alpha, k, tau, taudf), nil
+}
+
+func settlePower(p float64) (float64, error) {
+	if p == 0 {
+		return 0.80, nil
+	}
+	if !(p > 0.5 && p <= 1-1e-6) {
+		return 0, &OptionError{"power", p, "0 for 0.80, or a value above 0.5 and below 1"}
+	}
+	return p, nil
+}
+
+// EquivalenceRounds is the smallest number of rounds with which TOST (5% each
+// side) claims equivalence within ±bound percent with the given power (0 means
+// 0.80) when the true change is zero, in one session and without spread.
+//
+// Power = 2·P(T ≤ t*)−1 under the shifted t: computed as
+// P(|m| < bound − t_{n−1,.95}·s/√n) by integrating over the distribution of s.
+// Source: Phillips (1990), Owen (1965). SD in percent. Assumes normal rounds.
+func EquivalenceRounds(sd, bound, want float64) (int, error) {
+	want, err := settlePower(want)
+	if err != nil {
+		return 0, err
+	}
+	if !(sd > 0) || !(bound > 0) || !(sd/bound <= 1e3) || !(bound/sd <= 1e9) {
+		return 0, &OptionError{"sd, bound", []float64{sd, bound}, "positive percents, bound within [sd/1000, 1e9·sd]"}
+	}
+	lo, hi := 1, 2
+	for tostPower(hi, bound/sd) < want {
+		lo, hi = hi, 2*hi
+		if hi > 1<<26 {
+			return 0, notTestable("rounds", "more than %d rounds would be needed", hi)
+		}
+	}
+	for hi-lo > 1 {
+		if mid := (lo + hi) / 2; tostPower(mid, bound/sd) >= want {
+			hi = mid
+		} else {
+			lo = mid
+		}
+	}
+	return hi, nil
+}
+
+// tostPower at a true difference of zero; d is bound/SD.
+func tostPower(n int, d float64) float64 {
+	nf, nu := float64(n), float64(n-1)
+	if nu > 1e5 { // s is the SD to half a percent of a percent
+		return math.Max(0, 1-2*normalSurvival(d*math.Sqrt(nf)-tUpper(0.05, nu)))
+	}
+	t := tUpper(0.05, nu)
+	// u = s/σ has density ∝ u^(ν−1) exp(−νu²/2), here on a grid around its mode
+	// and normalised by its own sum, so that only its shape matters.
+	top := d * math.Sqrt(nf) / t // beyond it the interval is wider than the bound
+	lo, hi := math.Max(0, 1-12/math.Sqrt(2*nu)), 1+12/math.Sqrt(2*nu)
+	const steps = 4000
+	var all, hit float64
+	for i := range steps {
+		u := lo + (hi-lo)*(float64(i)+0.5)/steps
+		w := math.Exp((nu-1)*math.Log(u) - nu*(u*u-1)/2)
+		all += w
+		if u < top {
+			hit += w * (1 - 2*normalSurvival(math.Sqrt(nf)*(d-t*u/math.Sqrt(nf))))
+		}
+	}
+	return hit / all
+}

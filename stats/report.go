@@ -1,0 +1,142 @@
+package stats
+
+import "math"
+
+// Row is one row of a table, with everything its verdict needs.
+type Row struct {
+	Name string
+	// Rounds of this session, in time order.
+	Rounds []Round
+	// Earlier are the effects of the same row in earlier sessions, all of them.
+	Earlier []Effect
+	// Spread of the rig between sessions, nil if unknown; Floor of this shape and
+	// session, nil if unknown.
+	Spread *Spread
+	Floor  *Floor
+	// The rest is handed to Judge; see VerdictInput.
+	EquivalenceBound float64
+	Load             *LoadBound
+	Void             string
+	Mechanism        string
+	SmokeRun         bool
+	Release          bool
+	Work             bool
+}
+
+// TableOptions of Report.
+type TableOptions struct {
+	// Options of each estimate.
+	Options
+	// Alpha of the family. Default 0.05.
+	Alpha float64
+	// Family is the number of declared rows where it is larger than len(rows).
+	// Default: len(rows).
+	Family int
+}
+
+// RowResult is a row with its numbers.
+type RowResult struct {
+	Name string `json:"name"`
+	// Estimate of this session; Problem says why there is none.
+	Estimate Estimate `json:"estimate"`
+	Problem  string   `json:"problem"`
+	// Session is this session's effect, Best the one with the between-session
+	// spread where that is known (widened, or across sessions); nil on failed rows.
+	Session *Effect `json:"session"`
+	Best    *Effect `json:"best"`
+	// P of Best, alone and within the family; PName says whether it knows the
+	// between-session spread. Simultaneous is Best's interval within the family.
+	P            AdjustedP `json:"p"`
+	PName        string    `json:"p_name"`
+	Simultaneous *Interval `json:"simultaneous"`
+	Verdict      Verdict   `json:"verdict"`
+}
+
+// Report makes a table from the rows of one declared family: estimates, Holm p
+// and simultaneous intervals, verdicts. Rows that fail keep their place in the
+// family and are Invalid. See FromRounds, AcrossSessions, Holm, Simultaneous, Judge.
+func Report(rows []Row, o TableOptions) ([]RowResult, error) {
+	if len(rows) == 0 {
+		return nil, notTestable("report", "there are no rows")
+	}
+	m := len(rows)
+	if o.Family != 0 {
+		if o.Family < m {
+			return nil, &OptionError{"Family", o.Family, "at least the number of rows"}
+		}
+		m = o.Family
+	}
+	if m > 1_000_000 {
+		return nil, &OptionError{"Family", m, "up to 1000000 rows"}
+	}
+	alpha, err := settleAlpha(o.Alpha)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := o.Options.settle(); err != nil {
+		return nil, err
+	}
+	out := make([]RowResult, len(rows))
+	p := make([]float64, m)
+	for i := range p {
+		p[i] = math.NaN() // a row without a p has failed and keeps its place
+	}
+	widened := make([]*Effect, len(rows))
+	var warnings = make([][]Warning, len(rows))
+	for i, r := range rows {
+		out[i].Name = r.Name
+		fail := func(err error) { out[i].Problem = err.Error() }
+		e, err := FromRounds(r.Rounds, o.Options)
+		out[i].Estimate = e
+		if err != nil {
+			fail(err)
+			continue
+		}
+		session := e.Effect()
+		out[i].Session = &session
+		best, w, err := AcrossSessions(append(append([]Effect(nil), r.Earlier...), session), r.Spread)
+		if err != nil {
+			fail(err)
+			continue
+		}
+		warnings[i] = append(append(warnings[i], e.Warnings...), w...)
+		if best.Between && best.Sessions == 1 {
+			widened[i] = &best
+		}
+		out[i].Best, out[i].PName = &best, "this session only"
+		if best.Between {
+			out[i].PName = "with between-session spread"
+		}
+		if r.Void == "" && r.Mechanism == "" && !r.SmokeRun {
+			p[i] = best.p()
+		}
+		if s, err := Simultaneous(best, m, 1-alpha); err == nil {
+			out[i].Simultaneous = &s
+		}
+	}
+	holm, err := Holm(p, alpha)
+	if err != nil {
+		return nil, err
+	}
+	for i, r := range rows {
+		out[i].P = holm[i]
+		in := VerdictInput{
+			Widened: widened[i], Floor: r.Floor, Family: m, Alpha: alpha, EquivalenceBound: r.EquivalenceBound,
+			Load: r.Load, Warnings: warnings[i], Void: r.Void, Mechanism: r.Mechanism, SmokeRun: r.SmokeRun, Release: r.Release, Work: r.Work,
+		}
+		if !holm[i].Failed {
+			in.AdjustedP = &holm[i].Adjusted
+		}
+		if out[i].Problem != "" && in.Void == "" {
+			in.Void = out[i].Problem
+		}
+		if b := out[i].Best; b != nil {
+			in.Effect = *b
+			if b.Sessions == 1 {
+				in.Effect = *out[i].Session
+			}
+		}
+		out[i].Verdict = Judge(in)
+	}
+	return out, nil
+}
