@@ -31,4 +31,5 @@ func BenchmarkOwnProcess(b *testing.B) {
 	b.ReportMetric(float64(r.Generator.Lateness.P50), "late-p50-ns")
 	b.ReportMetric(float64(r.Generator.Lateness.P99), "late-p99-ns")
 	b.ReportMetric(float64(r.Generator.GarbageCollections), "gcs")
+	b.ReportMetric(float64(r.Generator.Allocations)/float64(c.Completed), "allocs/req")
 }

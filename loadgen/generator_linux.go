@@ -133,8 +133,8 @@ func (g *Generator) window(ctx context.Context, w Window, s schedule) (Report, e
 	if g.ownProcess {
 		defer quietCollector()()
 	}
-	var before, after debug.GCStats
-	debug.ReadGCStats(&before)
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
 	processBefore, err := sys.ProcessCPUClock(os.Getpid())
 	if err != nil {
 		return Report{}, fmt.Errorf("loadgen: process CPU clock: %w", err)
@@ -150,14 +150,15 @@ func (g *Generator) window(ctx context.Context, w Window, s schedule) (Report, e
 	if err != nil {
 		return Report{}, err
 	}
+	runtime.ReadMemStats(&after)
 	processAfter, err := sys.ProcessCPUClock(os.Getpid())
 	if err != nil {
 		return Report{}, fmt.Errorf("loadgen: process CPU clock: %w", err)
 	}
-	debug.ReadGCStats(&after)
 	report, err := g.report(w, s)
 	report.Generator.ProcessCPUNanoseconds = processAfter - processBefore
-	report.Generator.GarbageCollections = after.NumGC - before.NumGC
+	report.Generator.Allocations = int64(after.Mallocs - before.Mallocs)
+	report.Generator.GarbageCollections = int64(after.NumGC - before.NumGC)
 	return report, err
 }
 

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"sync"
@@ -105,7 +106,11 @@ func (r *Remote) call(ctx context.Context, q wireRequest, grace time.Duration) (
 	defer timer.Stop()
 	select {
 	case a, ok := <-answer:
-		return r.take(a, ok)
+		a, err := r.take(a, ok)
+		if err != nil && (errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)) {
+			err = &endedError{err, context.Cause(ctx)} // only here is known why
+		}
+		return a, err
 	case <-timer.C:
 		r.mu.Lock()
 		delete(r.pending, q.ID)
@@ -113,6 +118,15 @@ func (r *Remote) call(ctx context.Context, q wireRequest, grace time.Duration) (
 		return wireAnswer{}, fmt.Errorf("loadgen: %s: no answer %v after it was canceled: end the generator process: %w", q.Command, grace, context.Cause(ctx))
 	}
 }
+
+// endedError is an error of a command that the end of the caller's context
+// ended.
+type endedError struct {
+	error
+	cause error
+}
+
+func (e *endedError) Unwrap() []error { return []error{e.error, e.cause} }
 
 func (r *Remote) take(a wireAnswer, ok bool) (wireAnswer, error) {
 	if !ok {

@@ -1,13 +1,19 @@
 package loadgen
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"os/exec"
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/unix"
 )
 
 // The test binary runs itself again as a generator process.
@@ -46,4 +52,116 @@ func generatorProcess(t testing.TB) (*Remote, *exec.Cmd) {
 	return r, c
 }
 
-var _ io.Closer = (*Remote)(nil)
+func TestRemoteRuns(t *testing.T) {
+	a, b := newScript(t, answering(okAnswer)), newScript(t, answering(okAnswer))
+	g, c := generatorProcess(t)
+	ctx := context.Background()
+	require.NoError(t, g.Open(ctx, Spec{Connections: 50, MaxLate: time.Hour}, []Target{a.target(), b.target()}))
+	require.NoError(t, g.Connect(ctx))
+	for range 2 {
+		r, err := g.Run(ctx, Window{Rate: 100, Duration: 500 * time.Millisecond})
+		require.NoError(t, err)
+		require.NoError(t, r.Check())
+		require.EqualValues(t, 100, r.Total().Completed)
+		require.Equal(t, c.Process.Pid, r.Generator.Pid)
+		require.Zero(t, r.Generator.GarbageCollections)
+		sum, err := MergeDistributions(r.Targets[0].Response, r.Targets[1].Response)
+		require.NoError(t, err)
+		require.EqualValues(t, 100, sum.Count)
+		require.Equal(t, max(r.Targets[0].Response.Max, r.Targets[1].Response.Max), sum.Max)
+	}
+	require.EqualValues(t, 100, a.requests.Load())
+	require.EqualValues(t, 100, b.requests.Load())
+	require.NoError(t, g.Close())
+	require.NoError(t, c.Wait()) // its input has ended, and so has it
+}
+
+// Errors arrive as the types they were, with what they wrap.
+func TestRemoteErrors(t *testing.T) {
+	g, c := generatorProcess(t)
+	ctx := context.Background()
+	require.ErrorIs(t, g.Connect(ctx), ErrClosed)
+	var wrong *InvalidError
+	require.ErrorAs(t, g.Open(ctx, Spec{Rate: math.NaN()}, nil), &wrong)
+	require.Equal(t, "Spec.Rate", wrong.Field)
+	require.ErrorAs(t, g.Open(ctx, Spec{}, []Target{{Address: "nowhere"}}), &wrong)
+	require.Equal(t, "Targets[0].Address", wrong.Field)
+
+	s := newScript(t, answering(okAnswer))
+	target := s.target()
+	require.NoError(t, g.Open(ctx, Spec{Connections: 2}, []Target{target}))
+	_, err := g.Run(ctx, Window{Rate: math.NaN(), Duration: time.Second})
+	require.ErrorAs(t, err, &wrong)
+	require.Equal(t, "Window.Rate", wrong.Field)
+	_, err = g.Run(ctx, Window{Rate: 1})
+	require.ErrorAs(t, err, &wrong)
+	require.Equal(t, "Window.Duration", wrong.Field)
+
+	s.kill()
+	err = g.Connect(ctx)
+	requireConnectError(t, err, ConnectRefused, unix.ECONNREFUSED)
+	var failed *ConnectError
+	require.ErrorAs(t, err, &failed)
+	require.Equal(t, target, failed.Target)
+	require.Contains(t, err.Error(), "start the server")
+
+	canceled, cancel := context.WithCancel(ctx)
+	cancel()
+	require.ErrorIs(t, g.Connect(canceled), context.Canceled)
+
+	require.NoError(t, c.Process.Kill())
+	c.Wait()
+	require.Eventually(t, func() bool { return errors.Is(g.Connect(ctx), ErrClosed) }, 5*time.Second, time.Millisecond)
+	require.NoError(t, g.Close())
+}
+
+func TestRemoteCanceledWindow(t *testing.T) {
+	s := newScript(t, answering(okAnswer))
+	g, _ := generatorProcess(t)
+	ctx := context.Background()
+	require.NoError(t, g.Open(ctx, Spec{Connections: 20}, []Target{s.target()}))
+	require.NoError(t, g.Connect(ctx))
+	short, cancel := context.WithTimeout(ctx, 100*time.Millisecond)
+	defer cancel()
+	r, err := g.Run(short, Window{Rate: 100, Duration: time.Hour})
+	require.ErrorIs(t, err, context.DeadlineExceeded)
+	require.True(t, r.Interrupted)
+	require.NoError(t, r.Check())
+	canceled, cancel := context.WithCancel(ctx)
+	time.AfterFunc(100*time.Millisecond, cancel)
+	r, err = g.Run(canceled, Window{Rate: 100, Duration: time.Hour})
+	require.ErrorIs(t, err, context.Canceled)
+	require.True(t, r.Interrupted)
+	r, err = g.Run(ctx, Window{Rate: 100, Duration: 100 * time.Millisecond})
+	require.NoError(t, err)
+	require.EqualValues(t, 10, r.Total().Scheduled)
+}
+
+// The end of the input, which a dead parent leaves, ends a running window
+// and the process.
+func TestServeEndsWithItsInput(t *testing.T) {
+	s := newScript(t, answering(okAnswer))
+	g, c := generatorProcess(t)
+	ctx := context.Background()
+	require.NoError(t, g.Open(ctx, Spec{}, []Target{s.target()}))
+	require.NoError(t, g.Connect(ctx))
+	result := make(chan error, 1)
+	go func() {
+		_, err := g.Run(ctx, Window{Rate: 100, Duration: time.Hour})
+		result <- err
+	}()
+	require.Eventually(t, func() bool { return s.requests.Load() > 0 }, 5*time.Second, time.Millisecond)
+	require.NoError(t, g.in.(io.Closer).Close())
+	require.NoError(t, c.Wait())
+	require.Error(t, <-result) // interrupted, or gone before the report could be read
+}
+
+func TestServeRefusesWhatIsNoCommand(t *testing.T) {
+	require.NoError(t, Serve(strings.NewReader(""), io.Discard))
+	require.NoError(t, Serve(strings.NewReader(`{"id":1,"comm`), io.Discard)) // cut short by a kill
+	require.ErrorContains(t, Serve(strings.NewReader("hello\n"), io.Discard), "hello")
+	var out strings.Builder
+	require.NoError(t, Serve(strings.NewReader(`{"id":7,"command":"dance"}`+"\n"), &out))
+	require.Contains(t, out.String(), `"id":7`)
+	require.Contains(t, out.String(), "dance")
+}

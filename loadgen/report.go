@@ -165,6 +165,9 @@ type GeneratorReport struct {
 	// GarbageCollections is how many ended within the window. In a process
 	// of its own (Serve) collection is off in the window.
 	GarbageCollections int64 `json:"garbage_collections"`
+	// Allocations is the heap objects that the whole process allocated in
+	// the window: a few for its start and end, none for a request.
+	Allocations int64 `json:"allocations"`
 	// Clock is the call that waits: "epoll_pwait2", or "timerfd" on kernels
 	// before 5.11.
 	Clock string `json:"clock"`
