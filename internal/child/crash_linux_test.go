@@ -14,8 +14,13 @@ import (
 // SIGKILL of the parent ends its children at once, held or running, and Sweep
 // finds what these had forked.
 func TestKilledParent(t *testing.T) {
+	t.Run("ptrace", func(t *testing.T) { testKilledParent(t, "sleep", "") })
+	t.Run("gate", func(t *testing.T) { testKilledParent(t, "sh", "1") })
+}
+
+func testKilledParent(t *testing.T, heldComm, gate string) {
 	state := stateDir(t)
-	c, out := run(t, "parent", stateEnv+"="+state)
+	c, out := run(t, "parent", stateEnv+"="+state, gateEnv+"="+gate)
 	var pids []int
 	require.NoError(t, json.Unmarshal([]byte(readLine(t, out)), &pids))
 	require.Len(t, pids, 5)
@@ -24,7 +29,7 @@ func TestKilledParent(t *testing.T) {
 	}
 	held, err := proc.Process(pids[0])
 	require.NoError(t, err)
-	require.Equal(t, "t", string(held.State))
+	require.Equal(t, heldComm, held.Comm)
 
 	swept, err := Sweep(state)
 	require.NoError(t, err)

@@ -23,12 +23,14 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/tareperf/tare/internal/procfs"
+	"github.com/tareperf/tare/internal/sys"
 )
 
 const (
 	roleEnv  = "TARE_CHILD_TEST_ROLE"
 	stateEnv = "TARE_CHILD_TEST_STATE"
-	runEnv   = "TARE_CHILD_TEST_RUN" // marks every process of one test run
+	gateEnv  = "TARE_CHILD_TEST_GATE" // set: the parent may not use ptrace
+	runEnv   = "TARE_CHILD_TEST_RUN"  // marks every process of one test run
 )
 
 // TestMain runs this binary in the role of a parent or a child when asked to,
@@ -133,6 +135,11 @@ func playRole(role string) error {
 // playParent starts a held process, a running one, and one that forks away;
 // says their pids as a JSON list, and lives until it is killed.
 func playParent(ctx context.Context) error {
+	if os.Getenv(gateEnv) != "" {
+		if err := sys.DenySyscall(syscall.SYS_PTRACE, syscall.EPERM); err != nil {
+			return err
+		}
+	}
 	l, err := OpenLedger(os.Getenv(stateEnv))
 	if err != nil {
 		return err

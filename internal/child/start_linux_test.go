@@ -193,6 +193,13 @@ func playNoPtrace(ctx context.Context) error {
 		require.NoFileExists(&t, os.Getenv(stateEnv)+"/ran")
 		require.ErrorIs(&t, held.Signal(syscall.SIGTERM), os.ErrProcessDone)
 
+		shut, err := Start(ctx, Spec{Path: "/bin/touch", Args: []string{os.Getenv(stateEnv) + "/ran"}, Ledger: l})
+		require.NoError(&t, err)
+		require.NoError(&t, shut.gate.Close()) // as the death of this process does
+		<-shut.Done()
+		require.NoFileExists(&t, os.Getenv(stateEnv)+"/ran")
+		require.Error(&t, shut.ExitError())
+
 		killed, err := Start(ctx, Spec{Path: "/bin/sleep", Args: []string{"60"}, Ledger: l})
 		require.NoError(&t, err)
 		require.NoError(&t, killed.Signal(syscall.SIGKILL))
