@@ -158,7 +158,7 @@ func TestOrderTermUnbalanced(t *testing.T) {
 	near(t, .01, model.Order.Delta, nine)
 	require.Equal(t, 6.0, model.DF)
 	_, err = MeanOfRatios([]float64{1, 1.1, 1.2, .9}, Options{OnePair: true})
-	refused(t, err, "both orders")
+	refused(t, err, "whole rounds with Order")
 }
 
 func TestBlockedByHand(t *testing.T) {

@@ -42,7 +42,7 @@ type Blocks struct {
 // MeanOfRatios then run over block means.
 func Blocked(ratios []float64, block []int, o Options) (Estimate, error) {
 	if err := checkRatios(ratios); err != nil {
-		return Estimate{N: len(ratios), Null: 1}, err
+		return untested(len(ratios), 1), err
 	}
 	return blocked(sample{values: ratios, null: 1}, block, o)
 }
@@ -50,10 +50,10 @@ func Blocked(ratios []float64, block []int, o Options) (Estimate, error) {
 func blocked(x sample, block []int, o Options) (Estimate, error) {
 	n := len(x.values)
 	if len(block) != n {
-		return Estimate{N: n, Null: x.null}, notTestable("blocked mean", "there are %d values and %d block numbers", n, len(block))
+		return untested(n, x.null), notTestable("blocked mean", "there are %d values and %d block numbers", n, len(block))
 	}
 	if o.OnePair {
-		return Estimate{N: n, Null: x.null}, &OptionError{"OnePair", true, "false with blocks: the order is balanced inside a block"}
+		return untested(n, x.null), &OptionError{"OnePair", true, "false with blocks: the order is balanced inside a block"}
 	}
 	var ids []int // in order of first appearance
 	at := map[int][]int{}
@@ -91,9 +91,9 @@ func blocked(x sample, block []int, o Options) (Estimate, error) {
 	}
 	count := len(ids)
 	if count < 2 {
-		m := mean(x.values)
-		return Estimate{N: n, Units: count, Null: x.null, Mean: m, Blocks: &Blocks{Count: count, Means: means.values}},
-			notTestable("blocked mean", "all rounds are in one block: restart the arms at least %d times", MinBlocks)
+		e := untested(n, x.null)
+		e.Units, e.Mean, e.Blocks = count, mean(x.values), &Blocks{Count: count, Means: means.values}
+		return e, notTestable("blocked mean", "all rounds are in one block: restart the arms at least %d times", MinBlocks)
 	}
 	e, err := estimate(means, o)
 	e.N = n

@@ -81,8 +81,13 @@ type Estimate struct {
 }
 
 // Testable reports whether the estimate has an interval. The Estimate beside a
-// *NotTestableError has not.
+// *NotTestableError has not; its p values are 1.
 func (e Estimate) Testable() bool { return e.DF > 0 && e.SE > 0 }
+
+// untested is an estimate before, or without, any evidence: every p is 1.
+func untested(n int, null float64) Estimate {
+	return Estimate{N: n, Null: null, P: 1, SignFlip: SignFlip{P: 1}, Signs: SignCount{Of: n, P: 1}}
+}
 
 // MeanOfRatios is the estimate of a row from its round ratios in time order.
 //
@@ -100,7 +105,7 @@ func (e Estimate) Testable() bool { return e.DF > 0 && e.SE > 0 }
 // *NotTestableError; the Estimate beside it still has N and, where defined, Mean.
 func MeanOfRatios(ratios []float64, o Options) (Estimate, error) {
 	if err := checkRatios(ratios); err != nil {
-		return Estimate{N: len(ratios), Null: 1}, err
+		return untested(len(ratios), 1), err
 	}
 	return estimate(sample{values: ratios, null: 1}, o)
 }
@@ -111,7 +116,7 @@ func MeanOfRatios(ratios []float64, o Options) (Estimate, error) {
 // Assumes what MeanOfRatios assumes.
 func MeanOfDifferences(differences []float64, o Options) (Estimate, error) {
 	if err := checkValues("mean of differences", differences); err != nil {
-		return Estimate{N: len(differences)}, err
+		return untested(len(differences), 0), err
 	}
 	return estimate(sample{values: differences, null: 0}, o)
 }
@@ -122,7 +127,7 @@ func MeanOfDifferences(differences []float64, o Options) (Estimate, error) {
 func FromRounds(rounds []Round, o Options) (Estimate, error) {
 	ratios, err := Ratios(rounds)
 	if err != nil {
-		return Estimate{N: len(rounds), Null: 1}, err
+		return untested(len(rounds), 1), err
 	}
 	s := sample{values: ratios, null: 1}
 	var block []int
@@ -176,7 +181,8 @@ func (s sample) quantity() string {
 
 func estimate(x sample, opts Options) (Estimate, error) {
 	n := len(x.values)
-	e := Estimate{N: n, Units: n, Null: x.null}
+	e := untested(n, x.null)
+	e.Units = n
 	o, err := opts.settle()
 	if err != nil {
 		return e, err
@@ -192,17 +198,14 @@ func estimate(x sample, opts Options) (Estimate, error) {
 	}
 	e.SE, e.DF = e.SD/math.Sqrt(float64(n)), float64(n-1)
 	name := "t"
-	e.Order = orderTerm(x, o)
+	order, reason := orderTerm(x, o)
+	e.Order = order
 	if o.onePair {
-		if e.Order == nil {
+		if order == nil {
 			e.DF, e.SE = 0, 0
-			return e, notTestable(x.quantity(), "rounds of one pair need both orders and at least 4 rounds to take the order effect out")
+			return e, notTestable(x.quantity(), "the order effect of rounds of one pair cannot be taken out: %s", reason)
 		}
-		e.Mean, e.SE, e.DF, name = e.Order.mean, e.Order.meanSE, e.Order.df, "t with order term"
-		if !(e.SE > 0) {
-			e.DF = 0
-			return e, notTestable(x.quantity(), "zero variance once the order effect is out")
-		}
+		e.Mean, e.SE, e.DF, name = order.mean, order.meanSE, order.df, "t with order term"
 	}
 	h := tUpper(o.alpha/2, e.DF) * e.SE
 	e.Interval = Interval{e.Mean - h, e.Mean + h, o.level, name}

@@ -106,8 +106,8 @@ type Split struct {
 //
 //	SD² = 2·(between² + within²·pilotWindow/window)/(R/2)
 //
-// and rounds·R·(overhead+window) ≤ total. All numbers of rounds are tried with
-// t_{n−1}·SD/√n. Source: the rule of Kalibera and Jones (2013), which is
+// and rounds·R·(overhead+window) ≤ total. All numbers of rounds up to 200, then in
+// steps of half a percent, are tried with t_{n−1}·SD/√n. Source: the rule of Kalibera and Jones (2013), which is
 // Cochran's (1977, ch. 10) for subsampling. Assumes that a run is a process
 // start and that windows within it are white noise, so that within² falls as 1/window.
 func CheapestSplit(c Components, o SplitOptions) (Split, error) {
@@ -140,7 +140,7 @@ func CheapestSplit(c Components, o SplitOptions) (Split, error) {
 	runs := float64(o.RunsPerRound)
 	var best Split
 	first := (o.MinRounds + o.Multiple - 1) / o.Multiple * o.Multiple
-	for n := first; n <= maxRounds; n += o.Multiple {
+	for n := first; n <= maxRounds; n += o.Multiple * (1 + n/(200*o.Multiple)) {
 		w := o.TotalSeconds/(float64(n)*runs) - o.OverheadSeconds
 		if w < o.MinWindowSeconds {
 			break

@@ -13,12 +13,14 @@ type OrderTerm struct {
 	mean, meanSE, df float64
 }
 
-// orderTerm fits least squares; nil when orders are unknown, one-sided, or
-// there are fewer than four units.
-func orderTerm(x sample, o settled) *OrderTerm {
+// orderTerm fits least squares; nil with a reason when it cannot.
+func orderTerm(x sample, o settled) (*OrderTerm, string) {
 	n := len(x.values)
-	if x.order == nil || n < 4 {
-		return nil
+	if n < 4 {
+		return nil, "it needs at least 4 rounds"
+	}
+	if x.order == nil {
+		return nil, "the order of the arms is unknown, give whole rounds with Order"
 	}
 	var first, second []float64
 	for i, v := range x.order {
@@ -28,11 +30,11 @@ func orderTerm(x sample, o settled) *OrderTerm {
 		case -1:
 			second = append(second, x.values[i])
 		default:
-			return nil
+			return nil, "the order of a round is unknown"
 		}
 	}
 	if len(first) == 0 || len(second) == 0 {
-		return nil
+		return nil, "all rounds have the same order"
 	}
 	// Two groups: the least-squares μ is the plain middle of the group means,
 	// which for equal counts is the overall mean.
@@ -43,13 +45,12 @@ func orderTerm(x sample, o settled) *OrderTerm {
 	rss := math.Sqrt((s1*s1*(n1-1) + s2*s2*(n2-1)) / t.df)
 	t.meanSE = rss * math.Sqrt(1/n1+1/n2) / 2
 	if noSpread(rss, x.values) {
-		t.meanSE = 0
-		return &t
+		return nil, "zero variance: the order explains every round"
 	}
 	h := tUpper(o.alpha/2, t.df) * t.meanSE
 	t.Interval = Interval{t.Delta - h, t.Delta + h, o.level, "t"}
 	t.P = tTwoSided(t.Delta/t.meanSE, t.df)
-	return &t
+	return &t, ""
 }
 
 // Slope is a least-squares slope per unit of the x axis.
@@ -154,7 +155,7 @@ type Range struct {
 
 func timeChecks(e *Estimate, x sample, o settled) {
 	n := len(x.values)
-	if e.Order != nil && e.Order.P > 0 && e.Order.P < 0.05 && !o.onePair {
+	if e.Order != nil && e.Order.P < 0.05 && !o.onePair {
 		warn(&e.Warnings, OrderMatters, "being second changes the value by %.3g (p %.3g)", e.Order.Delta, e.Order.P)
 	}
 	var plus, minus int
