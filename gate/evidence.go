@@ -44,6 +44,18 @@ type Process struct {
 	RunNanoseconds int64         `json:"run_nanoseconds"` // of all its threads, in the window
 	OnCPU          map[int]int64 `json:"on_cpu"`          // RunNanoseconds by the CPU on which each thread was last seen
 	AllowedCPUs    []int         `json:"allowed_cpus"`    // of all its threads together
+	// OverNanoseconds is the time between the two readings of this process,
+	// which holds the window and is longer than it. 0: the window.
+	OverNanoseconds int64 `json:"over_nanoseconds,omitempty"`
+}
+
+// inWindow is the part of a run time that falls into the window, if it was
+// spread evenly between the readings of the process.
+func (p Process) inWindow(ns, wall int64) int64 {
+	if p.OverNanoseconds <= wall {
+		return ns
+	}
+	return int64(float64(ns) * (float64(wall) / float64(p.OverNanoseconds)))
 }
 
 // on is the run time of threads that were last seen on these CPUs.
@@ -120,10 +132,10 @@ func topNames(ps []Process, cpus []int, wall int64, n int) string {
 					seen = append(seen, cpu)
 				}
 			}
-			names = append(names, fmt.Sprintf("%s ran %s of the window on CPU %s", p.name(), percent(float64(here)/float64(wall)), cpuList(seen)))
+			names = append(names, fmt.Sprintf("%s ran %s of the window on CPU %s", p.name(), percent(float64(p.inWindow(here, wall))/float64(wall)), cpuList(seen)))
 		} else {
 			names = append(names, fmt.Sprintf("%s ran %s of the window, last seen on another CPU but allowed on CPU %s", p.name(),
-				percent(float64(p.RunNanoseconds)/float64(wall)), cpuList(p.AllowedCPUs)))
+				percent(float64(p.inWindow(p.RunNanoseconds, wall))/float64(wall)), cpuList(p.AllowedCPUs)))
 		}
 	}
 	return strings.Join(names, "; ")

@@ -73,11 +73,11 @@ func foreign(r Result, e ForeignEvidence, limit, kernelLimit float64) Result {
 		}
 		others = append(others, p)
 		if p.Kernel && p.bound(e.CPUs) {
-			kernel += p.RunNanoseconds
+			kernel += p.inWindow(p.RunNanoseconds, e.Host.WallNanoseconds)
 			continue
 		}
 		for cpu, ns := range p.OnCPU {
-			perCPU[cpu] += ns
+			perCPU[cpu] += p.inWindow(ns, e.Host.WallNanoseconds)
 		}
 	}
 	n := float64(len(e.CPUs))
@@ -105,9 +105,11 @@ func foreign(r Result, e ForeignEvidence, limit, kernelLimit float64) Result {
 	if float64(rest-doubt) > allowance {
 		return r.fail(r.Got, names, fix)
 	}
-	// With several CPUs the sum can hide one that is loaded: threads tell.
+	// With several CPUs the sum can hide one that is loaded: threads tell. A
+	// thread may have run elsewhere before it was last seen here, but together
+	// they ran here no longer than what is left unexplained.
 	for _, cpu := range e.CPUs {
-		if here := perCPU[cpu] - e.OwnNanoseconds; len(e.CPUs) > 1 && float64(here) > limit*wall {
+		if here := min(perCPU[cpu], rest); len(e.CPUs) > 1 && float64(here) > limit*wall {
 			r.Got += fmt.Sprintf("; CPU %d alone %s", cpu, percent(float64(here)/wall))
 			return r.fail(r.Got, topNames(others, []int{cpu}, e.Host.WallNanoseconds, 3), fix)
 		}

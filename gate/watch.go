@@ -56,6 +56,7 @@ type border struct {
 type task struct {
 	process procfs.Process
 	threads []procfs.Thread
+	at      time.Time // after the threads were read
 }
 
 // StartWatch reads the first border. It fails only when the busy time of the
@@ -189,6 +190,7 @@ func (w *Watch) readAll() (border, error) {
 		if t.threads, err = w.fs.ThreadRuns(pid); err != nil && w.exists(pid) {
 			b.unread++
 		}
+		t.at = time.Now()
 		b.tasks[pid] = t
 	}
 	return b, nil

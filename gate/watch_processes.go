@@ -19,6 +19,7 @@ func (w *Watch) processes(end border) []Process {
 		p := w.describe(t, own[pid])
 		before := map[int]procfs.Thread{}
 		if old := w.start.tasks[pid]; old != nil && old.process.StartTicks == t.process.StartTicks {
+			p.OverNanoseconds = t.at.Sub(old.at).Nanoseconds()
 			for _, th := range old.threads {
 				before[th.Tid] = th
 			}
