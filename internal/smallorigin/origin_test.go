@@ -242,11 +242,8 @@ func TestProcessServesAndEndsWithItsParent(t *testing.T) {
 				_, n := answer(t, r, "GET")
 				require.Equal(t, 4096, n)
 			}
-			s := rest(t, func() smallorigin.Stats {
-				s, err := smallorigin.ReadStats(ctx, ready)
-				require.NoError(t, err)
-				return s
-			})
+			s, err := smallorigin.ReadAtRest(ctx, ready)
+			require.NoError(t, err)
 			assert.EqualValues(t, 5, s.Completed)
 			var effective smallorigin.Effective
 			require.NoError(t, smallserver.Get(ctx, ready, "/config", &effective))
@@ -255,7 +252,7 @@ func TestProcessServesAndEndsWithItsParent(t *testing.T) {
 
 			require.NoError(t, end(cmd, in))
 			require.NoError(t, cmd.Wait(), "exit status")
-			_, err := smallorigin.ReadStats(ctx, ready)
+			_, err = smallorigin.ReadStats(ctx, ready)
 			assert.Error(t, err)
 		})
 	}

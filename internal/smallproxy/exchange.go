@@ -29,6 +29,7 @@ type exchange struct {
 type conn struct {
 	*net.TCPConn
 	peer        string
+	fresh       bool // no request yet; of the goroutine that serves it
 	exchange    exchange
 	writeFailed atomic.Bool // also written by goroutines that send 100 Continue
 }

@@ -29,6 +29,9 @@ type Proxy struct {
 	counts    counts
 	served    chan error
 	closed    func() error // once
+
+	mu    sync.Mutex
+	fresh map[*conn]struct{} // connections without a request yet
 }
 
 type connKey struct{}
@@ -53,7 +56,8 @@ func start(c Config, r smallserver.Runtime) (*Proxy, error) {
 		_ = accessLog.close()
 		return nil, fmt.Errorf("proxy: listen on %s: %w", c.Listen, err)
 	}
-	p := &Proxy{config: c, effective: effective(c, r), listener: l.(*net.TCPListener), log: accessLog, served: make(chan error, 1)}
+	p := &Proxy{config: c, effective: effective(c, r), listener: l.(*net.TCPListener), log: accessLog,
+		served: make(chan error, 1), fresh: map[*conn]struct{}{}}
 	p.transport = p.newTransport()
 	p.reverse = p.newReverse()
 	p.server = &http.Server{
@@ -62,6 +66,7 @@ func start(c Config, r smallserver.Runtime) (*Proxy, error) {
 		ConnState:   p.connState,
 		ErrorLog:    log.New(os.Stderr, Name+": ", 0),
 	}
+	p.server.RegisterOnShutdown(p.closeFresh)
 	p.closed = sync.OnceValue(p.close)
 	go func() { p.served <- p.server.Serve(listener{p.listener}) }()
 	return p, nil
@@ -145,10 +150,14 @@ func (p *Proxy) connState(nc net.Conn, state http.ConnState) {
 	c := nc.(*conn)
 	switch state {
 	case http.StateNew:
+		p.setFresh(c, true)
 		p.counts.add(func(s *Stats) { s.ConnectionsOpened++ })
+	case http.StateActive:
+		p.setFresh(c, false)
 	case http.StateIdle:
 		p.end(c)
 	case http.StateClosed:
+		p.setFresh(c, false)
 		p.end(c)
 		p.counts.add(func(s *Stats) { s.ConnectionsClosed++ })
 	}
@@ -203,6 +212,32 @@ func (p *Proxy) close() error {
 		err = errors.Join(fmt.Errorf("proxy: serve: %w", served), err)
 	}
 	return err
+}
+
+// setFresh keeps account of connections without a request yet. Only the first
+// request of a connection takes the lock.
+func (p *Proxy) setFresh(c *conn, fresh bool) {
+	if c.fresh == fresh {
+		return
+	}
+	c.fresh = fresh
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if fresh {
+		p.fresh[c] = struct{}{}
+	} else {
+		delete(p.fresh, c)
+	}
+}
+
+// closeFresh closes the connections that never sent a request: Shutdown would wait
+// seconds for one.
+func (p *Proxy) closeFresh() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for c := range p.fresh {
+		_ = c.Close()
+	}
 }
 
 // awaitRest gives the handlers whose connections were cut a moment to note it, so

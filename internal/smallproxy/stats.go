@@ -2,14 +2,16 @@ package smallproxy
 
 import (
 	"context"
+	"fmt"
 	"sync"
+	"time"
 
 	"github.com/tareperf/tare/internal/smallserver"
 )
 
 // Stats are counters since the start of the proxy. Those of requests are of one
 // moment: Requests = Completed + Aborted + Active. A client may have an answer a
-// moment before it is in Completed: read again until Active is 0.
+// moment before it is in Completed: [ReadAtRest] waits for that.
 type Stats struct {
 	Requests  uint64 `json:"requests_total"`
 	Completed uint64 `json:"completed"`
@@ -51,6 +53,22 @@ func ReadStats(ctx context.Context, ready smallserver.Ready) (Stats, error) {
 	var s Stats
 	err := smallserver.Get(ctx, ready, "/stats", &s)
 	return s, err
+}
+
+// ReadAtRest is ReadStats when no request is active: it asks each millisecond until
+// then. ctx bounds the wait; the error then says how many are active.
+func ReadAtRest(ctx context.Context, ready smallserver.Ready) (Stats, error) {
+	for {
+		s, err := ReadStats(ctx, ready)
+		if err != nil || s.Active == 0 {
+			return s, err
+		}
+		select {
+		case <-ctx.Done():
+			return s, fmt.Errorf("%s still has %d active requests: %w", Name, s.Active, ctx.Err())
+		case <-time.After(time.Millisecond):
+		}
+	}
 }
 
 // counts is under one lock, not a row of atomics, so that a snapshot adds up.
