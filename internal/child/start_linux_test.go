@@ -195,7 +195,10 @@ func playNoPtrace(ctx context.Context) error {
 
 		shut, err := Start(ctx, Spec{Path: "/bin/touch", Args: []string{os.Getenv(stateEnv) + "/ran"}, Ledger: l})
 		require.NoError(&t, err)
-		require.NoError(&t, shut.gate.Close()) // as the death of this process does
+		shut.mu.Lock()
+		err = shut.gate.Close() // as the death of this process does
+		shut.mu.Unlock()
+		require.NoError(&t, err)
 		<-shut.Done()
 		require.NoFileExists(&t, os.Getenv(stateEnv)+"/ran")
 		require.Error(&t, shut.ExitError())
