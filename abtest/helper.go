@@ -1,0 +1,133 @@
+package abtest
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/tareperf/tare/internal/child"
+	"github.com/tareperf/tare/internal/smallserver"
+)
+
+const helperStartTimeout = 10 * time.Second
+
+// helper is this binary running as one of its helpers: a process that ends
+// when its standard input closes, as it does when this process dies.
+type helper struct {
+	*child.Process
+	in  *os.File // the helper's standard input
+	out *bufio.Reader
+	raw *os.File
+}
+
+// helperSpec says how to start one.
+type helperSpec struct {
+	helper string // one of the helper constants
+	name   string // for messages and the ledger
+	dir    string // its working directory, where its standard error goes
+	config any    // given in the environment as JSON; nil for none
+	hold   func(pid int) error
+	ledger *child.Ledger
+}
+
+func startHelper(ctx context.Context, s helperSpec) (_ *helper, err error) {
+	self, err := os.Executable()
+	if err != nil {
+		return nil, fmt.Errorf("find this program to start its %s: %w", s.name, err)
+	}
+	stdinR, stdinW, err := os.Pipe()
+	if err != nil {
+		return nil, err
+	}
+	stdoutR, stdoutW, err := os.Pipe()
+	if err != nil {
+		stdinR.Close()
+		stdinW.Close()
+		return nil, err
+	}
+	h := &helper{in: stdinW, raw: stdoutR, out: bufio.NewReaderSize(stdoutR, 1<<16)}
+	defer func() {
+		stdinR.Close()
+		stdoutW.Close()
+		if err != nil {
+			h.Stop(0)
+		}
+	}()
+	stderr, err := os.Create(filepath.Join(s.dir, fileStem(s.name)+".stderr"))
+	if err != nil {
+		return nil, err
+	}
+	defer stderr.Close()
+	config, err := json.Marshal(s.config)
+	if err != nil {
+		return nil, err
+	}
+	h.Process, err = child.Start(ctx, child.Spec{
+		Name: s.name, Path: self, Dir: s.dir, Ledger: s.ledger,
+		Env:   append(helperEnviron(), helperEnv+"="+s.helper, helperConfigEnv+"="+string(config)),
+		Stdin: stdinR, Stdout: stdoutW, Stderr: stderr,
+	})
+	if err != nil {
+		return nil, err
+	}
+	if s.hold != nil {
+		if err := s.hold(h.Pid()); err != nil {
+			return nil, err
+		}
+	}
+	if err := h.Release(); err != nil {
+		return nil, err
+	}
+	return h, nil
+}
+
+// helperEnviron keeps what a Go program may need and nothing that changes its
+// cost by accident, such as GODEBUG or GOGC of the caller.
+func helperEnviron() []string {
+	var env []string
+	for _, k := range []string{"HOME", "PATH", "TMPDIR", "TZ"} {
+		if v, ok := os.LookupEnv(k); ok {
+			env = append(env, k+"="+v)
+		}
+	}
+	return env
+}
+
+// Stop ends the helper and closes its pipes. The error of a helper that had to
+// be killed is returned; a nil *helper's process is none.
+func (h *helper) Stop(grace time.Duration) error {
+	var err error
+	h.in.Close()
+	if h.Process != nil {
+		err = h.Process.Stop(grace)
+	}
+	h.raw.Close()
+	return err
+}
+
+// serverReady waits for the ready line of a small server.
+func (h *helper) serverReady(ctx context.Context, server string) (smallserver.Ready, error) {
+	ctx, cancel := context.WithTimeout(ctx, helperStartTimeout)
+	defer cancel()
+	stop := context.AfterFunc(ctx, func() { h.raw.SetReadDeadline(time.Now()) })
+	defer stop()
+	ready, err := smallserver.ReadReady(h.out, server)
+	if err != nil {
+		return ready, fmt.Errorf("%s did not get ready: %w", h.Name(), errors.Join(err, h.exitError()))
+	}
+	return ready, nil
+}
+
+func (h *helper) exitError() error {
+	select {
+	case <-h.Done():
+		return h.ExitError()
+	default:
+		return nil
+	}
+}

@@ -1,0 +1,5 @@
+//go:build !race
+
+package abtest
+
+const raceEnabled = false

@@ -1,0 +1,160 @@
+package abtest
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/tareperf/tare/counters"
+)
+
+// logRound prints the status line of a round.
+func (s *session) logRound(r RoundRecord) {
+	if s.e.Log == nil {
+		return
+	}
+	head := fmt.Sprintf("round %2d/%d", r.Index+1, s.plan.Rounds)
+	if r.Attempt > 1 {
+		head += fmt.Sprintf(" try %d", r.Attempt)
+	}
+	var costs []string
+	for _, a := range s.arms {
+		if c, ok := armCost(r, a.Name); ok {
+			costs = append(costs, fmt.Sprintf("%s %s", a.Name, costText(s.e.Metric, c)))
+		}
+	}
+	verdict := fmt.Sprintf("%d gates pass", r.Passed)
+	if !r.Kept {
+		verdict = "NOT KEPT: " + firstFailure(r)
+	}
+	s.logf("%s  %s  %s  %s left", head, strings.Join(costs, "  "), verdict, s.left().Round(time.Second))
+}
+
+func firstFailure(r RoundRecord) string {
+	if failed := r.Gates.Failed(); len(failed) > 0 {
+		text := failed[0].String()
+		if len(failed) > 1 {
+			text += fmt.Sprintf(" (and %d more)", len(failed)-1)
+		}
+		return text
+	}
+	return r.Interrupted
+}
+
+// left is the planned time of the rounds that are not kept yet.
+func (s *session) left() time.Duration {
+	whole := s.plan.Duration() - pilotBudget
+	return whole * time.Duration(s.plan.Rounds-s.finished) / time.Duration(s.plan.Rounds)
+}
+
+// armCost pools what a request cost an arm in one round.
+func armCost(r RoundRecord, arm string) (float64, bool) {
+	var cost, responses float64
+	for _, run := range r.Runs {
+		for _, s := range run.Samples {
+			if s.Arm == arm {
+				cost += s.Cost.Value
+				responses += float64(s.Load.Completed)
+			}
+		}
+	}
+	return cost / responses, cost > 0 && responses > 0
+}
+
+// costText writes a cost per request with its unit.
+func costText(m counters.Metric, v float64) string {
+	if m == counters.CPUTime {
+		return fmt.Sprintf("%.2f µs", v/1e3)
+	}
+	return fmt.Sprintf("%.0f %s", v, m.Unit())
+}
+
+// Text is the result as it is printed at the end of a run: the rows, then the
+// conditions that belong beside every number.
+func (r Result) Text() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s: %s per request, %d of %d rounds kept, %s, %.0f requests a second for each arm\n",
+		r.Name, metricName(r.Session.Metric), r.Kept, r.Planned, r.Session.Plan.Way, r.Rate)
+	for _, row := range r.Rows {
+		row.text(&b, r.Session.Metric)
+	}
+	if r.Placebo != nil {
+		fmt.Fprintf(&b, "placebo (equal to the baseline, in the same minutes): ")
+		r.Placebo.effect(&b)
+		fmt.Fprintf(&b, "\n")
+	}
+	for _, w := range r.Warnings {
+		fmt.Fprintf(&b, "warning: %s\n", w)
+	}
+	fmt.Fprintf(&b, "conditions:\n")
+	for _, c := range r.Conditions() {
+		fmt.Fprintf(&b, "  %s\n", c)
+	}
+	if r.Ended != "" {
+		fmt.Fprintf(&b, "ended early: %s\n", r.Ended)
+	}
+	fmt.Fprintf(&b, "record: %s\n", r.RecordPath)
+	if r.RowsPath != "" {
+		fmt.Fprintf(&b, "rows:   %s\n", r.RowsPath)
+	}
+	return b.String()
+}
+
+func metricName(m counters.Metric) string {
+	if m == counters.CPUTime {
+		return "CPU time"
+	}
+	return string(m)
+}
+
+func (row Row) effect(b *strings.Builder) {
+	if !row.Estimate.Testable() {
+		fmt.Fprintf(b, "no estimate: %s", row.Err)
+		return
+	}
+	change, i := row.Change()
+	fmt.Fprintf(b, "%+.2f%% [%+.2f, %+.2f]", change, i.Low, i.High)
+}
+
+func (row Row) text(b *strings.Builder, m counters.Metric) {
+	fmt.Fprintf(b, "%s against %s: ", row.Arm, row.Baseline)
+	row.effect(b)
+	fmt.Fprintf(b, "  %s\n", row.Verdict.Kind)
+	fmt.Fprintf(b, "  %s\n", row.Verdict.Text)
+	if !row.Estimate.Testable() {
+		return
+	}
+	fmt.Fprintf(b, "  a request costs %s instead of %s", costText(m, row.VariantCost), costText(m, row.BaselineCost))
+	if row.Difference.Testable() {
+		fmt.Fprintf(b, ", %s [%s, %s] more", costText(m, row.Difference.Mean), costText(m, row.Difference.Interval.Low), costText(m, row.Difference.Interval.High))
+	}
+	fmt.Fprintf(b, "; busy %.1f%% and %.1f%%\n", 100*row.BaselineBusy, 100*row.VariantBusy)
+	if row.Floor > 0 {
+		fmt.Fprintf(b, "  floor %.2f%% from the placebo; ", row.Floor)
+	} else {
+		fmt.Fprintf(b, "  no floor; ")
+	}
+	fmt.Fprintf(b, "for the whole family [%+.2f, %+.2f], Holm p %.2g; ", row.Simultaneous.Low, row.Simultaneous.High, row.HolmP)
+	fmt.Fprintf(b, "same sign in %d of %d rounds, sign-flip p %.2g\n", row.Estimate.Signs.Same, row.Estimate.Signs.Of, row.Estimate.SignFlip.P)
+	if d := row.Verdict.SmallestBound; d != nil {
+		fmt.Fprintf(b, "  these rounds exclude a change bigger than %.2f%%\n", *d)
+	}
+	if row.WithFailed != nil {
+		e := *row.WithFailed
+		i := e.Interval.Percent()
+		fmt.Fprintf(b, "  with gate-failed rounds included: %+.2f%% [%+.2f, %+.2f]\n", 100*(e.Mean-1), i.Low, i.High)
+	}
+	for _, n := range row.Verdict.Notes {
+		fmt.Fprintf(b, "  note: %s\n", n)
+	}
+}
+
+// Conditions are the sentences that belong beside every number of the result.
+func (r Result) Conditions() []string {
+	return append(append([]string{}, r.Session.Conditions...), r.gateConditions()...)
+}
+
+func (r Result) gateConditions() []string {
+	return []string{fmt.Sprintf("rounds: %d planned, %d kept, %d not kept; attempt %d at this experiment in its record directory",
+		r.Planned, r.Kept, r.Failed, r.Session.Attempt)}
+}
