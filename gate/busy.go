@@ -136,7 +136,7 @@ func Headroom(t Thresholds, e HeadroomEvidence) Result {
 			foreign = append(foreign, p)
 		}
 	}
-	if top := topNames(foreign, e.CPUs, e.Host.WallNanoseconds, 1); top != "" && foreign[0].on(e.CPUs) > busy/20 {
+	if top := topNames(foreign, e.CPUs, e.Host.WallNanoseconds, 3); top != "" && foreign[0].likelyOn(e.CPUs, e.Host.WallNanoseconds) > busy/20 {
 		cause = "not of this rig, and busy there: " + top
 	} else if top := topNames(own, e.CPUs, e.Host.WallNanoseconds, 2); top != "" {
 		cause = "the load is too much for these CPUs: " + top

@@ -110,11 +110,29 @@ func (e HostEvidence) busyOn(cpus []int) (int64, error) {
 	return sum, nil
 }
 
-// topNames names the loudest processes on some CPUs, those that were seen
-// there before those that only may run there. It sorts ps in place.
+// likelyOn estimates how long a process ran on some CPUs within the window: the
+// time of threads last seen there, less if they may run elsewhere as well,
+// since only the last CPU is known.
+func (p Process) likelyOn(cpus []int, wall int64) int64 {
+	here := p.inWindow(p.on(cpus), wall)
+	if n := len(p.AllowedCPUs); n > 0 {
+		allowed := 0
+		for _, cpu := range p.AllowedCPUs {
+			if slices.Contains(cpus, cpu) {
+				allowed++
+			}
+		}
+		here = here * int64(max(allowed, 1)) / int64(n)
+	}
+	return here
+}
+
+// topNames names the n processes that most likely ran most on some CPUs, those
+// that were seen there before those that only may run there. It sorts ps in
+// place.
 func topNames(ps []Process, cpus []int, wall int64, n int) string {
 	sort.SliceStable(ps, func(i, j int) bool {
-		a, b := ps[i].on(cpus), ps[j].on(cpus)
+		a, b := ps[i].likelyOn(cpus, wall), ps[j].likelyOn(cpus, wall)
 		if a != b {
 			return a > b
 		}
@@ -125,18 +143,22 @@ func topNames(ps []Process, cpus []int, wall int64, n int) string {
 		if len(names) == n || p.RunNanoseconds <= 0 {
 			break
 		}
-		if here := p.on(cpus); here > 0 {
-			var seen []int
-			for cpu, ns := range p.OnCPU {
-				if ns > 0 && slices.Contains(cpus, cpu) {
-					seen = append(seen, cpu)
-				}
+		ran := fmt.Sprintf("%s ran %s of the window", p.name(), percent(float64(p.inWindow(p.RunNanoseconds, wall))/float64(wall)))
+		var seen []int
+		for cpu, ns := range p.OnCPU {
+			if ns > 0 && slices.Contains(cpus, cpu) {
+				seen = append(seen, cpu)
 			}
-			names = append(names, fmt.Sprintf("%s ran %s of the window on CPU %s", p.name(), percent(float64(p.inWindow(here, wall))/float64(wall)), cpuList(seen)))
-		} else {
-			names = append(names, fmt.Sprintf("%s ran %s of the window, last seen on another CPU but allowed on CPU %s", p.name(),
-				percent(float64(p.inWindow(p.RunNanoseconds, wall))/float64(wall)), cpuList(p.AllowedCPUs)))
 		}
+		switch {
+		case len(seen) == 0:
+			ran += fmt.Sprintf(", last seen on another CPU but allowed on CPU %s", cpuList(p.AllowedCPUs))
+		case p.bound(cpus):
+			ran += " on CPU " + cpuList(seen)
+		default:
+			ran += fmt.Sprintf(", last seen on CPU %s and allowed on CPU %s", cpuList(seen), cpuList(p.AllowedCPUs))
+		}
+		names = append(names, ran)
 	}
 	return strings.Join(names, "; ")
 }

@@ -16,7 +16,7 @@ func TestForeignWork(t *testing.T) {
 	e.Host = host(0, 350e6, proxy, ran(9, "cc1", 1, 40e6, 0, 1), ran(8, "make", 0, 5e6, 0, 1), ran(7, "other", 0, 900e6, 0))
 	r := ForeignDuring(Thresholds{}, e)
 	require.Equal(t, StatusFail, r.Status)
-	require.Equal(t, `"cc1" (pid 9) ran 4% of the window on CPU 1; "make" (pid 8) ran 0.5% of the window, last seen on another CPU but allowed on CPU 0-1`, r.Cause)
+	require.Equal(t, `"cc1" (pid 9) ran 4% of the window, last seen on CPU 1 and allowed on CPU 0-1; "make" (pid 8) ran 0.5% of the window, last seen on another CPU but allowed on CPU 0-1`, r.Cause)
 	require.Equal(t, "stop it or keep it off CPUs 1", r.Fix)
 
 	e.Host = host(0, 350e6, proxy)

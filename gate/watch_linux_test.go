@@ -68,11 +68,13 @@ func spinner(t *testing.T, cpu int) int {
 
 func confine(t *testing.T, cpus []int) {
 	t.Helper()
-	threads, err := procfs.FS{}.ThreadRuns(os.Getpid())
-	require.NoError(t, err)
-	for _, th := range threads {
-		if err := sys.SetAffinity(th.Tid, cpus); !errors.Is(err, syscall.ESRCH) {
-			require.NoError(t, err)
+	for range 3 { // a thread that is born meanwhile inherits the old mask
+		threads, err := procfs.FS{}.ThreadRuns(os.Getpid())
+		require.NoError(t, err)
+		for _, th := range threads {
+			if err := sys.SetAffinity(th.Tid, cpus); !errors.Is(err, syscall.ESRCH) {
+				require.NoError(t, err)
+			}
 		}
 	}
 }
@@ -131,7 +133,8 @@ func TestASpinnerOnTheOriginsCPUIsNamed(t *testing.T) {
 	e := watch(t, WatchOptions{}, 400*time.Millisecond)
 	r := Headroom(Thresholds{}, HeadroomEvidence{Part: "origin", CPUs: []int{cpu}, Host: e})
 	require.Equal(t, StatusFail, r.Status)
-	require.Contains(t, r.Cause, fmt.Sprintf(`not of this rig, and busy there: "spinner" (pid %d)`, pid))
+	require.Contains(t, r.Cause, "not of this rig, and busy there: ")
+	require.Contains(t, r.Cause, fmt.Sprintf(`"spinner" (pid %d) ran `, pid))
 	t.Log(r)
 }
 

@@ -16,7 +16,7 @@ func (w *Watch) processes(end border) []Process {
 	own := w.ownPids(end)
 	list := []Process{}
 	for pid, t := range end.tasks {
-		p := w.describe(t, own[pid])
+		p := describe(t, own[pid])
 		before := map[int]procfs.Thread{}
 		if old := w.start.tasks[pid]; old != nil && old.process.StartTicks == t.process.StartTicks {
 			p.OverNanoseconds = t.at.Sub(old.at).Nanoseconds()
@@ -39,6 +39,8 @@ func (w *Watch) processes(end border) []Process {
 			}
 		}
 		if p.RunNanoseconds > 0 {
+			p.Exe = w.fs.Exe(pid)
+			p.Kernel = p.Exe == "" && kernelThread(t)
 			list = append(list, p)
 		}
 	}
@@ -51,13 +53,13 @@ func (w *Watch) processes(end border) []Process {
 	return list
 }
 
-func (w *Watch) describe(t *task, own bool) Process {
+func describe(t *task, own bool) Process {
 	p := t.process
-	return Process{
-		Pid: p.Pid, Comm: p.Comm, Exe: p.Exe, Own: own, State: string(p.State), OnCPU: map[int]int64{},
-		Kernel: p.Exe == "" && (p.Pid == 2 || p.PPid == 2), // 2 is kthreadd
-	}
+	return Process{Pid: p.Pid, Comm: p.Comm, Own: own, State: string(p.State), OnCPU: map[int]int64{}}
 }
+
+// kernelThread reports whether kthreadd, which is always process 2, made it.
+func kernelThread(t *task) bool { return t.process.Pid == 2 || t.process.PPid == 2 }
 
 // twins are the foreign processes at either border whose executable is called
 // like one under test, wherever it lies: a copy left by an earlier build or
@@ -71,15 +73,19 @@ func (w *Watch) twins(end border) []Process {
 	own := w.ownPids(end)
 	for _, pid := range sortedPids(end.tasks) {
 		t := end.tasks[pid]
-		p := t.process
-		name := path.Base(strings.TrimSuffix(p.Exe, " (deleted)"))
-		if p.Exe == "" {
-			name = p.Comm // not readable, or a kernel thread: which is never called so by accident
-		}
-		if own[pid] || p.State == 'Z' || p.State == 'X' || !(wanted[name] || p.Exe == "" && wantedShort(wanted, name)) {
+		if own[pid] || kernelThread(t) || t.process.State == 'Z' || t.process.State == 'X' {
 			continue
 		}
-		twin := w.describe(t, false)
+		exe := w.fs.Exe(pid)
+		name := path.Base(strings.TrimSuffix(exe, " (deleted)"))
+		if exe == "" {
+			name = t.process.Comm // another user's: all that can be known
+		}
+		if !wanted[name] && !(exe == "" && wantedShort(wanted, name)) {
+			continue
+		}
+		twin := describe(t, false)
+		twin.Exe = exe
 		for _, th := range t.threads {
 			if cpus, err := w.fs.AllowedCPUs(th.Tid); err == nil {
 				twin.AllowedCPUs = union(twin.AllowedCPUs, cpus)
