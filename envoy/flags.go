@@ -80,6 +80,9 @@ func (e *FlagError) Error() string {
 	return fmt.Sprintf("flag %q (value %q): %s", e.Flag, e.Value, e.Why)
 }
 
+// showsWarnings are the log levels at which deprecations and bugs are logged.
+var showsWarnings = map[string]bool{"trace": true, "debug": true, "info": true, "warning": true, "warn": true}
+
 // flags are all flags of p but those of the run directory, checked, defaults
 // filled in. A switch has the value "true"; one that is off is not in it.
 func (p Proxy) flags() (map[string]string, error) {
@@ -105,6 +108,8 @@ func (p Proxy) flags() (map[string]string, error) {
 			return fail("Envoy 1.36 to 1.40 have no such flag; known are " + strings.Join(givableFlags(), ", "))
 		case f.kind == flagManaged:
 			return fail("not for Flags: " + f.why)
+		case name == "log-level" && !showsWarnings[value]:
+			return fail("LogProblems needs warnings: use warning, info, debug or trace")
 		case f.kind == flagSwitch:
 			switch value {
 			case "", "true":

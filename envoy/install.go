@@ -38,9 +38,9 @@ func Install(ctx context.Context, version string) (Binary, error) {
 	if err := os.MkdirAll(filepath.Dir(final), 0o755); err != nil {
 		return fail(err)
 	}
-	// Beside its place, so that the rename is atomic and no half of an
+	// On the same file system as its place and out of Find's sight, so that the rename is atomic and no half of an
 	// installation is ever found.
-	fresh, err := os.MkdirTemp(filepath.Dir(final), ".new-*")
+	fresh, err := os.MkdirTemp(filepath.Dir(filepath.Dir(final)), ".envoy-new-*")
 	if err != nil {
 		return fail(err)
 	}
@@ -62,7 +62,7 @@ func Install(ctx context.Context, version string) (Binary, error) {
 	if err := os.Rename(fresh, final); err != nil {
 		// Someone else may have installed it meanwhile.
 		if _, e := os.Stat(filepath.Join(final, file)); e != nil {
-			return fail(err)
+			return fail(fmt.Errorf("%w: remove %s and install again", err, final))
 		}
 	}
 	return checkInstalled(ctx, filepath.Join(final, file), version)

@@ -3,6 +3,7 @@ package envoy
 import (
 	"fmt"
 	"os"
+	"regexp"
 	"strings"
 )
 
@@ -23,12 +24,13 @@ var logSigns = []struct{ text, kind string }{
 	{"removed guard", "removed runtime guard"},
 	{"envoy bug failure", "Envoy bug"},
 	{"work-in-progress", "work in progress"},
-	{"unknown runtime", "unknown runtime guard"},
 }
+
+var logHead = regexp.MustCompile(`^(\[[^\]]*\])+ `)
 
 // LogProblems reads the process's log for lines about deprecated fields,
 // runtime guards that this release has not, features that are not finished,
-// and bugs. Nil: none so far.
+// and bugs; each once. Nil: none so far.
 func (p *Process) LogProblems() ([]LogProblem, error) {
 	text, err := os.ReadFile(p.LogPath())
 	if err != nil {
@@ -39,11 +41,18 @@ func (p *Process) LogProblems() ([]LogProblem, error) {
 
 func scanLog(text string) []LogProblem {
 	var found []LogProblem
+	seen := map[string]bool{}
 	for _, line := range strings.Split(text, "\n") {
 		lower := strings.ToLower(line)
 		for _, s := range logSigns {
 			if strings.Contains(lower, s.text) {
-				found = append(found, LogProblem{Kind: s.kind, Line: clip(strings.TrimSpace(line), 500)})
+				line = clip(strings.TrimSpace(line), 500)
+				// "[time][thread][level][component] ": the same line of every
+				// worker is one problem.
+				if message := logHead.ReplaceAllString(line, ""); !seen[message] {
+					seen[message] = true
+					found = append(found, LogProblem{Kind: s.kind, Line: line})
+				}
 				break
 			}
 		}

@@ -74,13 +74,14 @@ func (e *StartError) Unwrap() error { return e.Cause }
 
 // Process is a running Envoy that Start started.
 type Process struct {
-	name      string
-	dir       string
-	binary    Binary
-	child     *child.Process
-	admin     *Admin
-	listeners []Listener
-	source    map[string]any // the bootstrap before variables were put in
+	name        string
+	dir         string
+	binary      Binary
+	concurrency int
+	child       *child.Process
+	admin       *Admin
+	listeners   []Listener
+	source      map[string]any // the bootstrap before variables were put in
 }
 
 // Start renders the bootstrap, starts Envoy held, calls Hold, lets it run,
@@ -102,7 +103,7 @@ func Start(ctx context.Context, o StartOptions) (*Process, error) {
 	if err != nil {
 		return fail(err)
 	}
-	p := &Process{name: o.Name, dir: dir, binary: o.Binary}
+	p := &Process{name: o.Name, dir: dir, binary: o.Binary, concurrency: max(o.Proxy.Concurrency, 1)}
 	if p.binary.Path == "" {
 		if p.binary, err = o.Proxy.Find(); err != nil {
 			return fail(err)
@@ -211,15 +212,15 @@ func (p *Process) tryReady(ctx context.Context) error {
 		a.source = fmt.Sprintf("%s (pid %d)", a.address, p.child.Pid())
 		p.admin = a
 	}
-	if err := p.admin.Ready(ctx); err != nil {
-		return err
-	}
 	s, err := p.admin.Stats(ctx)
 	if err != nil {
 		return err
 	}
 	if n, ok := s.Gauge("listener_manager.workers_started"); !ok || n != 1 {
 		return fmt.Errorf("listener_manager.workers_started is %d (known: %t), want 1", n, ok)
+	}
+	if n, ok := s.Gauge("server.concurrency"); !ok || n != int64(p.concurrency) {
+		return fmt.Errorf("server.concurrency is %d (known: %t), want %d workers", n, ok, p.concurrency)
 	}
 	p.listeners, err = p.admin.Listeners(ctx)
 	if err != nil {

@@ -248,6 +248,9 @@ func substituteText(s string, vars Vars, path string) (any, error) {
 	if missing != "" {
 		return nil, &VariableError{Path: path, Text: s, Name: missing}
 	}
+	if strings.Contains(out, "${") { // from a value: nothing is replaced twice
+		return nil, &VariableError{Path: path, Text: out}
+	}
 	if whole := variable.FindString(s); whole == s {
 		if n, err := strconv.ParseInt(out, 10, 64); err == nil {
 			return json.Number(strconv.FormatInt(n, 10)), nil

@@ -70,7 +70,7 @@ func ServedBy(d StatsDelta) (Served, error) {
 	sum := summer{delta: d}
 	managers, clusters := 0, 0
 	for _, name := range slices.Sorted(maps.Keys(d.Counters)) {
-		if m := managerStat.FindStringSubmatch(name); m != nil && m[1] != "admin" {
+		if m := managerStat.FindStringSubmatch(name); m != nil && m[1] != "admin" && !strings.Contains(m[1], ".user_agent.") {
 			managers++
 			sum.manager(&s, "http."+m[1]+".")
 		}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"strings"
 	"time"
@@ -34,8 +35,11 @@ func runTool(ctx context.Context, t tool) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	defer os.Remove(f.Name())
 	defer f.Close()
+	// Without a name from the start: a kill leaves nothing behind.
+	if err := os.Remove(f.Name()); err != nil {
+		return "", err
+	}
 	p, err := child.Start(ctx, child.Spec{Name: t.name, Path: t.path, Args: t.args, Env: t.env, Dir: t.dir, Stdout: f, Stderr: f})
 	if err != nil {
 		return "", err
@@ -49,7 +53,7 @@ func runTool(ctx context.Context, t tool) (string, error) {
 	case <-ctx.Done():
 		err = errors.Join(fmt.Errorf("%s did not end: %w", t.name, ctx.Err()), p.Stop(0))
 	}
-	text, readErr := readHead(f.Name(), 1<<20)
+	text, readErr := readHead(f, 1<<20)
 	if err != nil {
 		if last := lastLines(text, 8); last != "" {
 			err = fmt.Errorf("%w: %s", err, last)
@@ -59,11 +63,8 @@ func runTool(ctx context.Context, t tool) (string, error) {
 	return text, readErr
 }
 
-func readHead(path string, most int) (string, error) {
-	text, err := os.ReadFile(path)
-	if len(text) > most {
-		text = text[:most]
-	}
+func readHead(f *os.File, most int64) (string, error) {
+	text, err := io.ReadAll(io.NewSectionReader(f, 0, most))
 	return strings.ToValidUTF8(string(text), "?"), err
 }
 

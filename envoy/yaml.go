@@ -49,8 +49,9 @@ func asMapping(root any) (map[string]any, error) {
 
 func decodeYAML(text []byte) (any, error) {
 	// Only the first document counts, as for Envoy: the decoder stops there.
-	var doc yaml.Node
-	err := yaml.NewDecoder(bytes.NewReader(text)).Decode(&doc)
+	var doc, next yaml.Node
+	dec := yaml.NewDecoder(bytes.NewReader(text))
+	err := dec.Decode(&doc)
 	if errors.Is(err, io.EOF) {
 		return nil, errors.New("no document in the text: Envoy refuses an empty file too")
 	}
@@ -60,6 +61,11 @@ func decodeYAML(text []byte) (any, error) {
 			hint = `; inside { } and [ ] a variable is written in quotes: "${` + OriginPort + `}"`
 		}
 		return nil, fmt.Errorf("%w%s", err, hint)
+	}
+	// What follows without --- is no document, and Envoy would pass it over in
+	// silence: nobody means that.
+	if err := dec.Decode(&next); err != nil && strings.Contains(err.Error(), "<document start>") {
+		return nil, fmt.Errorf("%w: text after the end of the bootstrap, which Envoy would not read; remove it, or put --- before it", err)
 	}
 	d := yamlDecoder{open: map[*yaml.Node]bool{}}
 	return d.value(&doc, 0)
@@ -144,7 +150,7 @@ func (d *yamlDecoder) mapping(n *yaml.Node, depth int) (any, error) {
 // larger integers and every fraction stay text, which protobuf reads by the
 // type of the field.
 func scalar(n *yaml.Node) any {
-	if n.Style&(yaml.SingleQuotedStyle|yaml.DoubleQuotedStyle|yaml.LiteralStyle|yaml.FoldedStyle) != 0 || n.Tag == "!" {
+	if n.Style&(yaml.SingleQuotedStyle|yaml.DoubleQuotedStyle|yaml.LiteralStyle|yaml.FoldedStyle) != 0 {
 		return n.Value
 	}
 	switch n.Value {
