@@ -6,6 +6,7 @@ import (
 	iofs "io/fs"
 	"os"
 	"sync"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -118,9 +119,19 @@ func (before hold) check(pid int, after hold) error {
 	return nil
 }
 
-// readTries bounds how often Read repeats to get the process clock and the
-// group close together, which fails when the reader loses its CPU in between.
-const readTries = 8
+const (
+	// readTries bounds how often Read repeats to get the process clock and the
+	// group close together, which fails when the reader loses its CPU between.
+	readTries = 8
+	// closeEnough ends that: reading a group of a hundred threads takes less.
+	closeEnough = 100_000
+	// tornTries and tornPause bound how long Read waits for a thread that is
+	// being born or is ending: the kernel adds or removes its events one by
+	// one, and meanwhile refuses to sum the group (ECHILD). The thread may have
+	// lost its CPU just then.
+	tornTries = 500
+	tornPause = time.Millisecond
+)
 
 // Read takes an absolute reading. Only differences mean something: Since.
 func (c *Counter) Read() (Reading, error) {
@@ -130,22 +141,27 @@ func (c *Counter) Read() (Reading, error) {
 		return Reading{}, fmt.Errorf("read the counter of pid %d: %w", c.pid, os.ErrClosed)
 	}
 	r := Reading{Metric: c.metric, Pid: c.pid, RidersMissing: c.ridersMissing, ChildrenCounted: c.children}
-	var err error
-	if err = c.identify(&r); err != nil {
+	if err := c.identify(&r); err != nil {
 		return Reading{}, err
 	}
-	for try := range readTries {
+	for try, torn := 0, 0; try < readTries; {
 		next := r
-		if err := c.counts(&next); err != nil {
+		err := c.counts(&next)
+		if errors.Is(err, unix.ECHILD) && torn < tornTries {
+			torn++
+			time.Sleep(tornPause)
+			continue
+		}
+		if err != nil {
 			return Reading{}, err
 		}
 		if try == 0 || next.CPUSkewNanoseconds < r.CPUSkewNanoseconds {
 			r = next
 		}
-		// A read of a group over a hundred threads takes less than this.
-		if r.CPUSkewNanoseconds < 100_000 {
+		if r.CPUSkewNanoseconds < closeEnough {
 			break
 		}
+		try++
 	}
 	if err := c.allowances(&r); err != nil {
 		return Reading{}, err

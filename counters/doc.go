@@ -46,7 +46,10 @@
 //     allowances; each Delta says which bounds it was held to.
 //   - Nothing went back ([BackwardsError]); same process ([RecycledError]),
 //     same program ([ExecError]), still alive ([GoneError]), same events
-//     ([GroupChangedError], [EndOfFileError]).
+//     ([GroupChangedError], [EndOfFileError]). While a thread is born or ends
+//     the kernel refuses to sum the group for some microseconds (ECHILD, once
+//     in 2,000 reads of a process with a thousand new threads a second); Read
+//     waits that out for up to half a second.
 //   - Cycles only: clock rate and instructions per cycle are those of a CPU
 //     ([ImplausibleError]). Virtual counters exist that open, claim to run and
 //     do not count.
