@@ -16,6 +16,17 @@
 //		// results.Failed() says why
 //	}
 //
+// Evidence of the host comes from a watch around the window:
+//
+//	w, err := gate.StartWatch(gate.FS{}, gate.WatchOptions{Own: []int{proxyPid}})
+//	// ... the load ...
+//	host, err := w.Stop()
+//	r := gate.ForeignDuring(t, gate.ForeignEvidence{
+//		CPUs: []int{1}, Host: host,
+//		Arms: []gate.ArmTime{{Name: "off", Pids: []int{proxyPid}, CPUNanoseconds: used}},
+//	})
+//	// fail: "stress" (pid 4711) ran 97.3% of the window on CPU 1; stop it or keep it off CPUs 1
+//
 // # Four answers
 //
 // A gate passes, fails, cannot tell, or is off. [Results.OK] fails closed:

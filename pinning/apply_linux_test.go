@@ -29,6 +29,10 @@ func TestMain(m *testing.M) {
 		beThreads()
 		return
 	}
+	if state := os.Getenv(killedVariable); state != "" {
+		beKilled(state)
+		return
+	}
 	os.Exit(m.Run())
 }
 
