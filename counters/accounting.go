@@ -2,11 +2,11 @@ package counters
 
 import (
 	"bufio"
-	"bytes"
 	"compress/gzip"
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -29,15 +29,12 @@ type accounting struct {
 // in the directory boot.
 func readAccounting(fs procfs.FS, boot string) accounting {
 	a := accounting{interruptsApart: true, tickNanoseconds: 1e9 / 100}
-	if config, err := kernelConfig(fs, boot); err == nil {
-		if v, known := configOption(config, "CONFIG_IRQ_TIME_ACCOUNTING"); known {
-			a.interruptsApart = v == "y"
-		}
-		if v, known := configOption(config, "CONFIG_HZ"); known {
-			if hz, err := strconv.ParseInt(v, 10, 64); err == nil && hz > 0 {
-				a.tickNanoseconds = 1e9 / hz
-			}
-		}
+	options := kernelOptions(fs, boot, irqTime, hertz)
+	if v, known := options[irqTime]; known {
+		a.interruptsApart = v == "y"
+	}
+	if hz, err := strconv.ParseInt(options[hertz], 10, 64); err == nil && hz > 0 {
+		a.tickNanoseconds = 1e9 / hz
 	}
 	// A thread alone on a nohz_full CPU is looked after once a second.
 	if list, err := fs.ReadSys("devices/system/cpu/nohz_full"); err == nil {
@@ -48,41 +45,54 @@ func readAccounting(fs procfs.FS, boot string) accounting {
 	return a
 }
 
-// kernelConfig reads the build configuration of the running kernel from
-// /proc/config.gz or from boot/config-RELEASE.
-func kernelConfig(fs procfs.FS, boot string) ([]byte, error) {
+const (
+	irqTime = "CONFIG_IRQ_TIME_ACCOUNTING"
+	hertz   = "CONFIG_HZ"
+)
+
+// kernelOptions looks names up in the build configuration of the running
+// kernel, /proc/config.gz or boot/config-RELEASE. What it does not find is not
+// in the result.
+func kernelOptions(fs procfs.FS, boot string, names ...string) map[string]string {
 	proc := fs.Proc
 	if proc == "" {
 		proc = "/proc"
 	}
-	f, err := os.Open(filepath.Join(proc, "config.gz"))
-	if err == nil {
+	if f, err := os.Open(filepath.Join(proc, "config.gz")); err == nil {
 		defer f.Close()
 		z, err := gzip.NewReader(f)
 		if err != nil {
-			return nil, err
+			return nil
 		}
-		return io.ReadAll(io.LimitReader(z, 16<<20))
+		return parseOptions(z, names...)
 	}
 	release, err := fs.ReadProc("sys/kernel/osrelease")
 	if err != nil {
-		return nil, err
+		return nil
 	}
-	return os.ReadFile(filepath.Join(boot, "config-"+release))
+	f, err := os.Open(filepath.Join(boot, "config-"+release))
+	if err != nil {
+		return nil
+	}
+	defer f.Close()
+	return parseOptions(f, names...)
 }
 
-// configOption gives the value of an option, "n" where the file says that it is
-// not set. known is false where the file does not speak of it.
-func configOption(config []byte, name string) (value string, known bool) {
-	lines := bufio.NewScanner(bytes.NewReader(config))
-	for lines.Scan() {
-		line := strings.TrimSpace(lines.Text())
-		if v, ok := strings.CutPrefix(line, name+"="); ok {
-			return strings.Trim(v, `"`), true
+// parseOptions reads a kernel configuration up to the last of the wanted
+// names: "n" where it says that an option is not set, nothing where it does
+// not speak of it.
+func parseOptions(config io.Reader, names ...string) map[string]string {
+	found := make(map[string]string, len(names))
+	lines := bufio.NewScanner(config)
+	for len(found) < len(names) && lines.Scan() {
+		name, value, ok := strings.Cut(lines.Text(), "=")
+		if !ok {
+			name, ok = strings.CutSuffix(strings.TrimPrefix(name, "# "), " is not set")
+			value = "n"
 		}
-		if line == "# "+name+" is not set" {
-			return "n", true
+		if ok && slices.Contains(names, name) {
+			found[name] = strings.Trim(value, `"`)
 		}
 	}
-	return "", false
+	return found
 }
