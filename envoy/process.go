@@ -4,11 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"net"
 	"os"
 	"path/filepath"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/tareperf/tare/internal/child"
@@ -82,6 +82,7 @@ type Process struct {
 	admin       *Admin
 	listeners   []Listener
 	source      map[string]any // the bootstrap before variables were put in
+	declaredEnv map[string]string
 }
 
 // Start renders the bootstrap, starts Envoy held, calls Hold, lets it run,
@@ -103,7 +104,7 @@ func Start(ctx context.Context, o StartOptions) (*Process, error) {
 	if err != nil {
 		return fail(err)
 	}
-	p := &Process{name: o.Name, dir: dir, binary: o.Binary, concurrency: max(o.Proxy.Concurrency, 1)}
+	p := &Process{name: o.Name, dir: dir, binary: o.Binary, concurrency: max(o.Proxy.Concurrency, 1), declaredEnv: maps.Clone(o.Proxy.Env)}
 	if p.binary.Path == "" {
 		if p.binary, err = o.Proxy.Find(); err != nil {
 			return fail(err)
@@ -168,90 +169,6 @@ func (p *Process) hold(ctx context.Context, o StartOptions) error {
 		Stdout: log, Stderr: log, Ledger: o.Ledger,
 	})
 	return err
-}
-
-// awaitReady asks until Envoy is ready, races that against its exit and the
-// time-out, and reports the last answer when it loses.
-func (p *Process) awaitReady(ctx context.Context, timeout time.Duration) error {
-	ctx, cancel := context.WithTimeout(ctx, timeout)
-	defer cancel()
-	tick := time.NewTicker(10 * time.Millisecond)
-	defer tick.Stop()
-	var last error
-	for {
-		select {
-		case <-p.child.Done():
-			if err := p.child.ExitError(); err != nil {
-				return err
-			}
-			return fmt.Errorf("pid %d ended by itself with exit code 0 before it was ready", p.child.Pid())
-		case <-ctx.Done():
-			return fmt.Errorf("pid %d was not ready: %w (last: %v)", p.child.Pid(), ctx.Err(), last)
-		case <-tick.C:
-		}
-		if last = p.tryReady(ctx); last == nil {
-			return p.identify(ctx)
-		}
-	}
-}
-
-func (p *Process) tryReady(ctx context.Context) error {
-	if p.admin == nil {
-		text, err := os.ReadFile(filepath.Join(p.dir, adminFile))
-		if err != nil {
-			return err
-		}
-		// The file is written in one piece, but nothing says that it is.
-		if _, port, err := net.SplitHostPort(string(text)); err != nil || port == "" || port == "0" {
-			return fmt.Errorf("%s holds %q, want host:port", adminFile, clip(string(text), 60))
-		}
-		a := NewAdmin(string(text))
-		if err := a.Ready(ctx); err != nil {
-			return err
-		}
-		a.source = fmt.Sprintf("%s (pid %d)", a.address, p.child.Pid())
-		p.admin = a
-	}
-	s, err := p.admin.Stats(ctx)
-	if err != nil {
-		return err
-	}
-	if n, ok := s.Gauge("listener_manager.workers_started"); !ok || n != 1 {
-		return fmt.Errorf("listener_manager.workers_started is %d (known: %t), want 1", n, ok)
-	}
-	if n, ok := s.Gauge("server.concurrency"); !ok || n != int64(p.concurrency) {
-		return fmt.Errorf("server.concurrency is %d (known: %t), want %d workers", n, ok, p.concurrency)
-	}
-	p.listeners, err = p.admin.Listeners(ctx)
-	if err != nil {
-		return err
-	}
-	for _, l := range p.listeners {
-		if strings.HasSuffix(l.Address, ":0") {
-			return fmt.Errorf("listener %s is not bound yet", l.Name)
-		}
-	}
-	return nil
-}
-
-// identify makes sure that what runs is what was inspected.
-func (p *Process) identify(ctx context.Context) error {
-	info, err := p.admin.ServerInfo(ctx)
-	if err != nil {
-		return err
-	}
-	v, err := ParseVersion(info.Version)
-	if err != nil {
-		return err
-	}
-	if v.BuildType != "RELEASE" {
-		return &BuildTypeError{Path: p.binary.Path, Version: v}
-	}
-	if p.binary.Full != "" && v.Full != p.binary.Full {
-		return fmt.Errorf("the running Envoy says it is %s, its file was %s: it was replaced in between; start again", v.Full, p.binary.Full)
-	}
-	p.admin.release = v.Release
-	return nil
 }
 
 // Name is what it was called in StartOptions.
@@ -326,7 +243,15 @@ func (p *Process) Effective(ctx context.Context) (Effective, error) {
 	if e.Environment, err = parseEnviron(text); err != nil {
 		return Effective{}, fmt.Errorf("%s: %w", p.name, err)
 	}
-	delete(e.Environment, child.TokenVariable)
+	drop := []string{child.TokenVariable}
+	if p.child.Method() == child.ByGate { // the shell's own
+		drop = append(drop, "PWD", "OLDPWD", "SHLVL", "_")
+	}
+	for _, name := range drop {
+		if _, declared := p.declaredEnv[name]; !declared {
+			delete(e.Environment, name)
+		}
+	}
 	return e, nil
 }
 
