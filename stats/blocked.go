@@ -19,11 +19,11 @@ type Blocks struct {
 	// ratios: √max(0, var(block means) − WithinSD²·mean(1/rounds in block)).
 	// Zero means "not shown", not "none": see RestartInterval. nil: not estimable.
 	RestartSD *float64 `json:"restart_sd"`
-	// RestartInterval is the interval of RestartSD, from the F ratio of
-	// block means (Thomas and Hultquist 1978; exact for equal blocks up to the
-	// estimation of WithinSD).
+	// RestartInterval is the interval of RestartSD by Williams (1962) and Tukey:
+	// (var(means) − F_q·WithinSD²·mean(1/rounds))·(B−1)/χ²_q at both tails q.
+	// Made for equal blocks; unequal ones as in Thomas and Hultquist (1978).
 	RestartInterval *Interval `json:"restart_interval"`
-	// P tests "a restart adds nothing", by that F ratio.
+	// P tests "a restart adds nothing", by F = var(means)/(WithinSD²·mean(1/rounds)).
 	P *float64 `json:"p"`
 	// Note says why the component is not estimable, or is zero.
 	Note string `json:"note"`
@@ -138,8 +138,11 @@ func (b *Blocks) component(sdMeans, ssWithin, wdf, inverse, size, alpha float64)
 	f := sdMeans * sdMeans / (w * w * inverse)
 	p := clampP(fSurvival(f, d1, wdf))
 	b.P = &p
-	end := func(q float64) float64 { return w * math.Sqrt(math.Max(0, (f/q-1)*inverse)) }
-	b.RestartInterval = &Interval{end(fUpper(alpha/2, d1, wdf)), end(fUpper(1-alpha/2, d1, wdf)), 1 - alpha, "F ratio of block means"}
+	end := func(q float64) float64 {
+		v := (sdMeans*sdMeans - w*w*inverse*fUpper(q, d1, wdf)) * d1 / chiSquaredUpper(q, d1)
+		return math.Sqrt(math.Max(0, v))
+	}
+	b.RestartInterval = &Interval{end(alpha / 2), end(1 - alpha/2), 1 - alpha, "Williams–Tukey"}
 }
 
 func pick(x []float64, idx []int) []float64 {

@@ -28,13 +28,14 @@ type LoadSlope struct {
 }
 
 // SlopeOfCost fits the cost against the busy share from two or more rates of
-// the same configuration, by least squares with weights 1/SE²:
+// the same configuration, by least squares:
 //
-//	b = Σw(x−x̄)(y−ȳ)/Σw(x−x̄)², Var b = 1/Σw(x−x̄)² = Σ c_i²·SE_i²
+//	b = Σ(x−x̄)(y−ȳ)/Σ(x−x̄)² = Σ c_i·y_i, Var b = Σ c_i²·SE_i²
 //
-// given in percent of the weighted mean cost, degrees of freedom by
-// Satterthwaite from the points' own. Assumes independent points and a straight
-// line between them; LackOfFitP looks at the latter (χ² with points−2).
+// given in percent of the mean cost, degrees of freedom by Satterthwaite from
+// the points' own. Unweighted, because weights from estimated errors favour the
+// points whose error came out small and make the interval cover 93%. Assumes independent points and a straight
+// line between them; LackOfFitP looks at the latter (weighted residuals, χ² with points−2).
 // Without a standard error on every point there is no slope and no wording: a
 // *NotTestableError.
 func SlopeOfCost(points []LoadPoint) (LoadSlope, error) {
@@ -43,7 +44,8 @@ func SlopeOfCost(points []LoadPoint) (LoadSlope, error) {
 		return LoadSlope{}, notTestable(q, "there are %d rates: measure the baseline at 2 or more", len(points))
 	}
 	s := LoadSlope{From: math.Inf(1), To: math.Inf(-1), LackOfFitP: 1}
-	var sw, swx, swy float64
+	k := float64(len(points))
+	var x, y []float64
 	for i, p := range points {
 		if !(p.BusyPercent >= 0 && p.BusyPercent <= 100) {
 			return LoadSlope{}, notTestable(q, "point %d is %v%% busy: it must be within [0, 100]", i, p.BusyPercent)
@@ -52,45 +54,62 @@ func SlopeOfCost(points []LoadPoint) (LoadSlope, error) {
 			return LoadSlope{}, notTestable(q, "point %d is %v ± %v with %v degrees of freedom: each point needs a positive cost, standard error and degrees of freedom", i, p.Cost, p.SE, p.DF)
 		}
 		s.From, s.To = math.Min(s.From, p.BusyPercent), math.Max(s.To, p.BusyPercent)
-		w := (points[0].Cost / p.SE) * (points[0].Cost / p.SE)
-		sw += w
-		swx += w * p.BusyPercent
-		swy += w * (p.Cost / points[0].Cost)
+		x, y = append(x, p.BusyPercent), append(y, p.Cost/points[0].Cost)
 	}
-	mx, my := swx/sw, swy/sw
-	var sxx, sxy float64
-	for _, p := range points {
-		w := (points[0].Cost / p.SE) * (points[0].Cost / p.SE)
-		sxx += w * (p.BusyPercent - mx) * (p.BusyPercent - mx)
-		sxy += w * (p.BusyPercent - mx) * (p.Cost/points[0].Cost - my)
-	}
-	if s.To-s.From < 1 || !(sxx > 0) {
+	if s.To-s.From < 1 {
 		return LoadSlope{}, notTestable(q, "the rates gave busy shares from %.3g%% to %.3g%%: they must differ by a percentage point or more", s.From, s.To)
 	}
-	b := sxy / sxx
+	mx, sx := moments(x)
+	my := mean(y)
+	sxx := sx * sx * (k - 1)
+	b := covariance(x, y) / (sx * sx)
 	var se, df []float64
-	var chi2 float64
-	for _, p := range points {
-		y := p.Cost / points[0].Cost
-		w := (points[0].Cost / p.SE) * (points[0].Cost / p.SE)
-		se = append(se, math.Abs(math.Sqrt(w)*(p.BusyPercent-mx)/sxx))
-		df = append(df, p.DF)
-		r := y - my - b*(p.BusyPercent-mx)
-		chi2 += w * r * r
+	var total float64
+	for i, p := range points {
+		c := math.Abs((x[i]-mx)/sxx) * (p.SE / points[0].Cost)
+		total = math.Hypot(total, c)
+		se, df = append(se, c), append(df, p.DF)
 	}
 	s.PercentPerPoint = 100 * b / my
-	s.SE = 100 / math.Sqrt(sxx) / my
+	s.SE = 100 * total / my
 	s.DF = satterthwaite(se, df)
-	if k := len(points); k > 2 {
-		s.LackOfFitP = clampP(chiSquaredSurvival(chi2, float64(k-2)))
+	if len(points) > 2 {
+		s.LackOfFitP = lackOfFit(points, k-2)
 	}
 	e := Effect{Value: s.PercentPerPoint, SE: s.SE, DF: s.DF}
 	if err := e.check(q); err != nil {
 		return LoadSlope{}, err
 	}
 	s.Interval = e.interval(0.95)
-	s.Interval.Name = "weighted least squares"
+	s.Interval.Name = "least squares"
 	return s, nil
+}
+
+// lackOfFit is the chi-squared p of the residuals from the weighted line, which
+// fits better than any other: a small p means that no line fits.
+func lackOfFit(points []LoadPoint, df float64) float64 {
+	var sw, swx, swy, swxx, swxy, q float64
+	weight := func(p LoadPoint) float64 { return (points[0].Cost / p.SE) * (points[0].Cost / p.SE) }
+	for _, p := range points {
+		w := weight(p)
+		sw += w
+		swx += w * p.BusyPercent
+		swy += w * p.Cost / points[0].Cost
+	}
+	mx, my := swx/sw, swy/sw
+	for _, p := range points {
+		w, dx := weight(p), p.BusyPercent-mx
+		swxx += w * dx * dx
+		swxy += w * dx * (p.Cost/points[0].Cost - my)
+	}
+	if !(swxx > 0) { // one point has all the weight: nothing is left to contradict it
+		return 1
+	}
+	for _, p := range points {
+		r := p.Cost/points[0].Cost - my - swxy/swxx*(p.BusyPercent-mx)
+		q += weight(p) * r * r
+	}
+	return clampP(chiSquaredSurvival(q, df))
 }
 
 // BoundDirection says on which side of the measured effect the effect at equal
