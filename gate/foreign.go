@@ -98,7 +98,7 @@ func foreign(r Result, e ForeignEvidence, limit, kernelLimit float64) Result {
 
 	names := topNames(others, e.CPUs, e.Host.WallNanoseconds, 3)
 	if names == "" {
-		names = "nothing that is still there: processes that began and ended within the window"
+		names = "nothing that can be seen: processes that began and ended within the window, or that are hidden from this user"
 	}
 	fix := fmt.Sprintf("stop it or keep it off CPUs %s", cpuList(e.CPUs))
 	allowance := limit * wall * n

@@ -116,6 +116,9 @@ func (w *Watch) Stop() (HostEvidence, error) {
 	e.Processes = w.processes(end)
 	if len(w.o.Twins) > 0 {
 		e.Twins = w.twins(end)
+		if end.tasks[1] == nil { // everybody may see it, unless /proc hides others
+			e.TwinsError = "processes of other users are hidden from this one (/proc is mounted with hidepid)"
+		}
 	}
 	e.IdleStart, e.IdleEnd = w.start.idle, end.idle
 	if err := errors.Join(w.start.idleErr, end.idleErr); err != nil {

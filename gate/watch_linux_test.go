@@ -15,6 +15,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/tareperf/tare/internal/need"
 	"github.com/tareperf/tare/internal/procfs"
 	"github.com/tareperf/tare/internal/sys"
 )
@@ -96,10 +97,34 @@ func watch(t *testing.T, o WatchOptions, d time.Duration) HostEvidence {
 	return e
 }
 
+// watchSpinner watches until the spinner is among the three that ran most on
+// its CPU, which others may prevent on a machine that is busy with other things.
+func watchSpinner(t *testing.T, pid, cpu int) HostEvidence {
+	t.Helper()
+	var louder []string
+	for range 10 {
+		e := watch(t, WatchOptions{}, 300*time.Millisecond)
+		on := func(p Process) int64 { return p.likelyOn([]int{cpu}, e.WallNanoseconds) }
+		i := slices.IndexFunc(e.Processes, func(p Process) bool { return p.Pid == pid })
+		require.GreaterOrEqual(t, i, 0, "it ran")
+		louder = nil
+		for _, p := range e.Processes {
+			if on(p) > on(e.Processes[i]) {
+				louder = append(louder, p.name())
+			}
+		}
+		if len(louder) < 3 {
+			return e
+		}
+	}
+	need.Skip(t, "quiet", fmt.Errorf("these leave the spinner no time: %v", louder))
+	panic("not reached")
+}
+
 func TestASpinnerOnTheProxysCPUIsNamed(t *testing.T) {
 	cpu := lastCPU(t)
 	pid := spinner(t, cpu)
-	e := watch(t, WatchOptions{}, 400*time.Millisecond)
+	e := watchSpinner(t, pid, cpu)
 	for _, gate := range []func(Thresholds, ForeignEvidence) Result{ForeignBefore, ForeignDuring} {
 		r := gate(Thresholds{}, ForeignEvidence{CPUs: []int{cpu}, Host: e})
 		require.Equal(t, StatusFail, r.Status)
@@ -130,7 +155,7 @@ func TestASpinnerOnTheProxysCPUIsNamed(t *testing.T) {
 func TestASpinnerOnTheOriginsCPUIsNamed(t *testing.T) {
 	cpu := lastCPU(t)
 	pid := spinner(t, cpu)
-	e := watch(t, WatchOptions{}, 400*time.Millisecond)
+	e := watchSpinner(t, pid, cpu)
 	r := Headroom(Thresholds{}, HeadroomEvidence{Part: "origin", CPUs: []int{cpu}, Host: e})
 	require.Equal(t, StatusFail, r.Status)
 	require.Contains(t, r.Cause, "not of this rig, and busy there: ")
