@@ -98,8 +98,7 @@ func helperEnviron() []string {
 	return env
 }
 
-// Stop ends the helper and closes its pipes. The error of a helper that had to
-// be killed is returned; a nil *helper's process is none.
+// Stop ends the helper, by force after the grace, and closes its pipes.
 func (h *helper) Stop(grace time.Duration) error {
 	var err error
 	h.in.Close()
