@@ -17,7 +17,7 @@ const (
 	ridersFloor = 0.50
 	// switchNanoseconds is the time in each context switch that the scheduler
 	// charges to a thread and perf, which is switched inside of it, does not
-	// see. Measured 1.3 to 2.5 microseconds with a software group in a virtual
+	// see. Measured 1.2 to 3.5 microseconds with a software group in a virtual
 	// machine (threads that wake for 10 to 200 microseconds, Linux 6.18).
 	switchNanoseconds = 5000
 )

@@ -65,7 +65,7 @@
 //     that begins and ends at rest has no such error. [Delta.CPULagNanoseconds]
 //     bounds it.
 //   - Each context switch holds some time that is charged to the process and
-//     that perf does not see: 1.3 to 2.5 microseconds where this was measured.
+//     that perf does not see: 1.2 to 3.5 microseconds where this was measured.
 //     A process that wakes 2,000 times a second for 10 microseconds has a
 //     coverage of 86% with every thread counted. 5 microseconds are allowed.
 //   - Stolen time (and interrupt time with CONFIG_IRQ_TIME_ACCOUNTING) is in the
