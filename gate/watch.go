@@ -99,19 +99,22 @@ func (w *Watch) Stop() (HostEvidence, error) {
 		return HostEvidence{}, err
 	}
 	end.busy, end.cost = busy, time.Since(begin)
+	delta, err := busy.Since(w.start.busy)
+	if err != nil {
+		return HostEvidence{}, fmt.Errorf("gate: %w", err)
+	}
 
 	e := HostEvidence{
-		BusySource:            busy.Source,
-		ResolutionNanoseconds: busy.ResolutionNanoseconds,
+		BusySource:            delta.Source,
+		ResolutionNanoseconds: delta.ResolutionNanoseconds,
+		BusyNanoseconds:       delta.Nanoseconds,
+		WallNanoseconds:       delta.WallNanoseconds,
 		StartNanoseconds:      w.start.busy.AtNanoseconds,
 		EndNanoseconds:        busy.AtNanoseconds,
 		CostStartNanoseconds:  w.start.cost.Nanoseconds(),
 		CostEndNanoseconds:    end.cost.Nanoseconds(),
 		UnreadableProcesses:   max(w.start.unread, end.unread),
 		SwappedPages:          -1,
-	}
-	if e.BusyNanoseconds, e.WallNanoseconds, err = busy.Since(w.start.busy); err != nil {
-		return HostEvidence{}, fmt.Errorf("gate: %w", err)
 	}
 	e.Processes = w.processes(end)
 	if len(w.o.Twins) > 0 {

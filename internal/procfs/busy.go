@@ -11,9 +11,10 @@ import (
 
 // Sources of [Busy], best first.
 const (
-	SourceCPUAcct = "cpuacct"
-	SourceCPUIdle = "cpuidle"
-	SourceStat    = "/proc/stat"
+	SourceCPUAcct   = "cpuacct"
+	SourceCPUIdle   = "cpuidle"
+	SourceSchedstat = "/proc/schedstat"
+	SourceStat      = "/proc/stat"
 )
 
 // Busy is a reading of how long each CPU has been busy. Only the difference
@@ -23,42 +24,71 @@ type Busy struct {
 	ResolutionNanoseconds int64         // a difference is right to plus or minus this
 	Nanoseconds           map[int]int64 // by CPU
 	AtNanoseconds         int64         // CLOCK_MONOTONIC at the reading
+
+	check *Busy // a coarse source without lag, for a fine one that may lag
 }
 
-// Since gives busy nanoseconds by CPU and the wall time between two readings.
-// It refuses readings of different sources, CPUs that came or went, and a
-// count that went back by more than the resolution; within the resolution a
-// negative difference is given as it is.
-func (b Busy) Since(prev Busy) (busy map[int]int64, wallNanoseconds int64, err error) {
-	if b.Source != prev.Source {
-		return nil, 0, fmt.Errorf("procfs: busy time was read from %s and then from %s", prev.Source, b.Source)
+// BusyDelta is how long each CPU was busy between two readings.
+type BusyDelta struct {
+	Source                string        // of these numbers
+	ResolutionNanoseconds int64         // each is right to plus or minus this
+	Nanoseconds           map[int]int64 // by CPU; may be negative within the resolution
+	WallNanoseconds       int64         // between the readings
+}
+
+// Since gives the difference of two readings. It refuses readings of different
+// sources, CPUs that came or went, and a count that went back by more than the
+// resolution.
+func (b Busy) Since(prev Busy) (BusyDelta, error) {
+	d, err := b.since(prev)
+	if err != nil || b.check == nil || prev.check == nil {
+		return d, err
 	}
-	wallNanoseconds = b.AtNanoseconds - prev.AtNanoseconds
-	if wallNanoseconds <= 0 {
-		return nil, 0, fmt.Errorf("procfs: no time passed between two readings of busy time (%d ns)", wallNanoseconds)
+	coarse, err := b.check.since(*prev.check)
+	if err != nil {
+		return BusyDelta{}, err
+	}
+	for cpu, fine := range d.Nanoseconds {
+		other, ok := coarse.Nanoseconds[cpu]
+		if off := fine - other; !ok || off > 2*coarse.ResolutionNanoseconds || off < -2*coarse.ResolutionNanoseconds {
+			return coarse, nil // the fine source lagged
+		}
+	}
+	return d, nil
+}
+
+func (b Busy) since(prev Busy) (BusyDelta, error) {
+	if b.Source != prev.Source {
+		return BusyDelta{}, fmt.Errorf("procfs: busy time was read from %s and then from %s", prev.Source, b.Source)
+	}
+	d := BusyDelta{
+		Source: b.Source, ResolutionNanoseconds: b.ResolutionNanoseconds, WallNanoseconds: b.AtNanoseconds - prev.AtNanoseconds,
+		Nanoseconds: make(map[int]int64, len(b.Nanoseconds)),
+	}
+	if d.WallNanoseconds <= 0 {
+		return BusyDelta{}, fmt.Errorf("procfs: no time passed between two readings of busy time (%d ns)", d.WallNanoseconds)
 	}
 	if len(b.Nanoseconds) != len(prev.Nanoseconds) {
-		return nil, 0, fmt.Errorf("procfs: the host had %d CPUs at the first reading and %d at the second", len(prev.Nanoseconds), len(b.Nanoseconds))
+		return BusyDelta{}, fmt.Errorf("procfs: the host had %d CPUs at the first reading and %d at the second", len(prev.Nanoseconds), len(b.Nanoseconds))
 	}
-	busy = make(map[int]int64, len(b.Nanoseconds))
 	for cpu, now := range b.Nanoseconds {
 		before, ok := prev.Nanoseconds[cpu]
 		if !ok {
-			return nil, 0, fmt.Errorf("procfs: CPU %d was not there at the first reading", cpu)
+			return BusyDelta{}, fmt.Errorf("procfs: CPU %d was not there at the first reading", cpu)
 		}
 		if now-before < -b.ResolutionNanoseconds {
-			return nil, 0, fmt.Errorf("procfs: busy time of CPU %d in %s went back by %d ns", cpu, b.Source, before-now)
+			return BusyDelta{}, fmt.Errorf("procfs: busy time of CPU %d in %s went back by %d ns", cpu, b.Source, before-now)
 		}
-		busy[cpu] = now - before
+		d.Nanoseconds[cpu] = now - before
 	}
-	return busy, wallNanoseconds, nil
+	return d, nil
 }
 
 // CPUBusy reads how long each CPU has been busy since some fixed time, from
 // the best source that the host has (see the package comment).
 func (fs FS) CPUBusy() (Busy, error) {
 	var reasons []error
-	for _, read := range []func() (Busy, error){fs.busyFromCPUAcct, fs.busyFromCPUIdle, fs.busyFromStat} {
+	for _, read := range []func() (Busy, error){fs.busyFromCPUAcct, fs.busyFromCPUIdle, fs.busyFromSchedstat, fs.busyFromStat} {
 		b, err := read()
 		if err == nil {
 			return b, nil
@@ -170,6 +200,62 @@ func (fs FS) busyFromCPUIdle() (Busy, error) {
 // cpuIdleResolutionNanoseconds covers the sleep between waking a CPU and
 // reading its states, and the reading of many CPUs one after the other.
 const cpuIdleResolutionNanoseconds = 1_000_000
+
+func (fs FS) busyFromSchedstat() (Busy, error) {
+	text, err := os.ReadFile(fs.proc("schedstat"))
+	if err != nil {
+		return Busy{}, err
+	}
+	at, err := monotonicNanoseconds()
+	if err != nil {
+		return Busy{}, err
+	}
+	ran, err := ParseRunTimes(string(text))
+	if err != nil {
+		return Busy{}, err
+	}
+	check, err := fs.busyFromStat()
+	if err != nil {
+		return Busy{}, err
+	}
+	return Busy{Source: SourceSchedstat, ResolutionNanoseconds: 1, Nanoseconds: ran, AtNanoseconds: at, check: &check}, nil
+}
+
+// ParseRunTimes reads from the content of /proc/schedstat (versions 15 to 17)
+// the nanoseconds that tasks ran on each CPU.
+func ParseRunTimes(s string) (map[int]int64, error) {
+	var version string
+	ran := map[int]int64{}
+	for _, line := range strings.Split(s, "\n") {
+		fields := strings.Fields(line)
+		if len(fields) == 2 && fields[0] == "version" {
+			version = fields[1]
+		}
+		name, ok := strings.CutPrefix(line, "cpu")
+		if !ok {
+			continue
+		}
+		if version != "15" && version != "16" && version != "17" {
+			return nil, fmt.Errorf("procfs: /proc/schedstat has version %q, which this reader does not know: %w", version, ErrNotSupported)
+		}
+		if len(fields) != 10 {
+			return nil, fmt.Errorf("procfs: /proc/schedstat: line %q has %d columns, want 10", clip(line), len(fields))
+		}
+		cpu, err := parseCPU(strings.Fields(name)[0], -1)
+		if err != nil {
+			return nil, fmt.Errorf("procfs: /proc/schedstat: line %q: %w", clip(line), err)
+		}
+		ns, err := strconv.ParseInt(fields[7], 10, 64)
+		if err != nil || ns < 0 {
+			return nil, fmt.Errorf("procfs: /proc/schedstat: line %q: %q is not a count of nanoseconds", clip(line), fields[7])
+		}
+		ran[cpu] = ns
+	}
+	if len(ran) == 0 {
+		return nil, fmt.Errorf("procfs: /proc/schedstat has no cpuN line")
+	}
+	return ran, nil
+}
 
 func (fs FS) busyFromStat() (Busy, error) {
 	times, err := fs.CPUTimes()

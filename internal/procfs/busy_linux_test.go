@@ -1,6 +1,7 @@
 package procfs
 
 import (
+	"fmt"
 	"os"
 	"runtime"
 	"testing"
@@ -55,8 +56,9 @@ func TestCPUBusySeesASpinner(t *testing.T) {
 		ran := spin(t, cpu, 300*time.Millisecond)
 		after, err := read()
 		require.NoError(t, err)
-		busy, wall, err := after.Since(before)
+		delta, err := after.Since(before)
 		require.NoError(t, err)
+		busy, wall := delta.Nanoseconds, delta.WallNanoseconds
 		// Others may be busy there too, so only the lower side is certain; a
 		// running CPU may lag by a tick.
 		lag := int64(10 * time.Millisecond)
@@ -69,16 +71,16 @@ func TestCPUBusySeesASpinner(t *testing.T) {
 func TestBusySinceRefuses(t *testing.T) {
 	a := Busy{Source: SourceCPUAcct, ResolutionNanoseconds: 1, Nanoseconds: map[int]int64{0: 100}, AtNanoseconds: 10}
 	b := Busy{Source: SourceStat, ResolutionNanoseconds: 1, Nanoseconds: map[int]int64{0: 100}, AtNanoseconds: 20}
-	_, _, err := b.Since(a)
+	_, err := b.Since(a)
 	require.ErrorContains(t, err, "from cpuacct and then from /proc/stat")
 	b.Source = SourceCPUAcct
 	b.Nanoseconds = map[int]int64{0: 90}
-	_, _, err = b.Since(a)
+	_, err = b.Since(a)
 	require.ErrorContains(t, err, "CPU 0 in cpuacct went back by 10 ns")
 	b.Nanoseconds = map[int]int64{1: 900}
-	_, _, err = b.Since(a)
+	_, err = b.Since(a)
 	require.ErrorContains(t, err, "CPU 1 was not there")
-	_, _, err = a.Since(a)
+	_, err = a.Since(a)
 	require.ErrorContains(t, err, "no time passed")
 }
 
@@ -120,6 +122,45 @@ func TestCPUBusyFromIdleStates(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, SourceCPUIdle, b.Source)
 	require.Equal(t, b.AtNanoseconds-5000, b.Nanoseconds[0])
+}
+
+func TestCPUBusyFromSchedstatIsHeldAgainstStat(t *testing.T) {
+	files := func(ranMilliseconds, idleTicks int) FS {
+		return tree(t, map[string]string{
+			"proc/self/mountinfo": "",
+			"proc/schedstat":      fmt.Sprintf("version 17\ntimestamp 4300\ncpu3 0 0 9 8 7 6 %d000000 55 4\ndomain0 MC 3 1 2 3\n", ranMilliseconds),
+			"proc/stat":           fmt.Sprintf("cpu3 0 0 0 %d 0 0 0 0 0 0\n", idleTicks),
+		})
+	}
+	read := func(fs FS, at int64) Busy {
+		b, err := fs.CPUBusy()
+		require.NoError(t, err)
+		require.Equal(t, SourceSchedstat, b.Source)
+		// A second between the readings, whatever the test takes.
+		b.check.Nanoseconds[3] += at - b.check.AtNanoseconds
+		b.AtNanoseconds, b.check.AtNanoseconds = at, at
+		return b
+	}
+	start := read(files(100, 0), 1e9)
+	d, err := read(files(103, 98), 2e9).Since(start) // 20 ms by /proc/stat
+	require.NoError(t, err)
+	require.Equal(t, BusyDelta{Source: SourceSchedstat, ResolutionNanoseconds: 1, Nanoseconds: map[int]int64{3: 3e6}, WallNanoseconds: 1e9}, d)
+
+	// A spinner that never left the CPU is not in schedstat.
+	d, err = read(files(100, 0), 2e9).Since(start)
+	require.NoError(t, err)
+	require.Equal(t, SourceStat, d.Source)
+	require.Equal(t, int64(1e9), d.Nanoseconds[3])
+
+	for _, bad := range []string{"", "version 18\ncpu0 0 0 0 0 0 0 1 0 0\n", "version 17\ncpu0 0 0\n", "version 17\ncpu0 0 0 0 0 0 0 x 0 0\n", "version 17\ncpux 0 0 0 0 0 0 1 0 0\n"} {
+		_, err := ParseRunTimes(bad)
+		require.Error(t, err, "%q", bad)
+	}
+}
+
+func FuzzParseRunTimes(f *testing.F) {
+	f.Add("version 17\ntimestamp 1\ncpu0 0 0 0 0 0 0 1 0 0\ncpu 1")
+	f.Fuzz(func(t *testing.T, s string) { _, _ = ParseRunTimes(s) })
 }
 
 func TestLiveProcessAndThreads(t *testing.T) {

@@ -22,11 +22,16 @@
 //   - "cpuidle": time less the residency of every idle state. Residency is
 //     added when the CPU wakes, so each CPU is woken for the read by a visit
 //     of the reading thread; where that is refused the source is not used.
+//   - "/proc/schedstat": the nanoseconds that all tasks ran on each CPU, on
+//     kernels with CONFIG_SCHEDSTATS. A task is charged when it leaves the CPU,
+//     so one that runs on is missing; therefore each difference is held against
+//     /proc/stat and given up for it where the two disagree.
 //   - "/proc/stat": time less idle and iowait, both cut to ticks of 10 ms. On
 //     a tickless kernel these two include the sleep in progress, which the
 //     sampled user and system columns cannot say of short bursts of work.
 //
 // Sources: proc(5), Documentation/admin-guide/cgroup-v1/cpuacct.rst,
 // Documentation/admin-guide/pm/cpuidle.rst, lib/bitmap-str.c (list grammar),
-// fs/proc/stat.c, kernel/sched/cpuacct.c.
+// fs/proc/stat.c, kernel/sched/cpuacct.c,
+// Documentation/scheduler/sched-stats.rst.
 package procfs
