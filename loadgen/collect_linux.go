@@ -13,13 +13,13 @@ func (g *Generator) report(w Window, s schedule) (Report, error) {
 		if err != nil {
 			return r, err
 		}
-		r.Interrupted = r.Interrupted || t.Scheduled < t.Planned
 		r.Targets = append(r.Targets, t)
 	}
 	lateness := newHistogram()
 	var batches [maxBatch + 1]int64
 	r.Generator = GeneratorReport{Pid: os.Getpid(), Clock: "epoll_pwait2"}
 	for _, k := range g.workers {
+		r.Interrupted = r.Interrupted || k.stats.interrupted
 		r.EndNanoseconds = max(r.EndNanoseconds, k.stats.end)
 		if k.timerfd >= 0 {
 			r.Generator.Clock = "timerfd"

@@ -194,9 +194,10 @@ func (w *worker) clear() {
 			continue // what happens to it is reported by its next window
 		}
 		t.counts = Counts{
-			ConnectionsBefore:       t.counts.ConnectionsOpened,
-			ConnectionsClosedBefore: t.counts.ConnectionsClosed,
+			ConnectionsBefore:       t.counts.ConnectionsOpened - t.openedAtEnd,
+			ConnectionsClosedBefore: t.counts.ConnectionsClosed - t.closedAtEnd,
 		}
+		t.openedAtEnd, t.closedAtEnd = 0, 0
 		t.response.Reset()
 		t.service.Reset()
 	}

@@ -68,11 +68,11 @@ func (r *Remote) Close() error {
 	ctx, cancel := context.WithTimeout(context.Background(), answerGrace)
 	defer cancel()
 	_, err := r.call(ctx, wireRequest{Command: commandClose}, time.Second)
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.gone != nil {
+	if errors.Is(err, ErrClosed) {
 		err = nil
 	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
 	if c, ok := r.in.(io.Closer); ok {
 		_ = c.Close() // may be closed already, by the one who owns the process
 	}

@@ -8,8 +8,9 @@ type Report struct {
 	// no request was in flight any more, both on CLOCK_MONOTONIC.
 	StartNanoseconds int64 `json:"start_ns"`
 	EndNanoseconds   int64 `json:"end_ns"`
-	// Interrupted is true when the context ended the window before its
-	// schedule; what was not due by then is neither sent nor overflow.
+	// Interrupted is true when the context ended the window early. What was
+	// not due by then is neither sent nor overflow, and the drain was at
+	// most one second.
 	Interrupted bool `json:"interrupted,omitempty"`
 	// Window is the window with its defaults filled in.
 	Window Window `json:"window"`

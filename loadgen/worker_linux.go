@@ -57,6 +57,7 @@ type worker struct {
 
 // workerStats is what one window adds up; it is reset before each.
 type workerStats struct {
+	interrupted bool
 	maxInFlight int64
 	waits       int64
 	cpu         int64
@@ -80,6 +81,8 @@ type workerTarget struct {
 	wanted      bool // by the window: only then its connections are replaced
 	inFlight    int64
 	counts      Counts
+	openedAtEnd int64 // counts of the last window, which are reported already
+	closedAtEnd int64
 	response    *hdrhistogram.Histogram
 	service     *hdrhistogram.Histogram
 }
@@ -184,9 +187,10 @@ func (w *worker) run(j job) error {
 			w.stats.batches[min(batch, maxBatch)]++
 			batch = 0
 		}
-		if w.interrupted && more {
+		if w.interrupted && !w.stats.interrupted {
+			w.stats.interrupted = true
 			more, due = false, false
-			drainEnd = now + min(j.drain, int64(time.Second))
+			drainEnd = min(drainEnd, now+int64(time.Second))
 		}
 		w.expire(now)
 		if !more && (w.inFlight == 0 || now >= drainEnd) {
@@ -204,6 +208,11 @@ func (w *worker) run(j job) error {
 	}
 	w.abandon()
 	w.stats.start, w.stats.end = j.start, w.clock.now()
+	for k := range w.targets {
+		if t := &w.targets[k]; t.wanted {
+			t.openedAtEnd, t.closedAtEnd = t.counts.ConnectionsOpened, t.counts.ConnectionsClosed
+		}
+	}
 	cpuAfter, err := sys.ThreadCPUClock(w.tid)
 	w.stats.cpu = cpuAfter - cpuBefore
 	return err
