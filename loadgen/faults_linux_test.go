@@ -262,3 +262,13 @@ func TestClosedAndUnconnected(t *testing.T) {
 	require.ErrorIs(t, err, ErrClosed)
 	require.ErrorIs(t, g.Connect(context.Background()), ErrClosed)
 }
+
+func TestConnectClasses(t *testing.T) {
+	for errno, class := range map[syscall.Errno]ConnectClass{
+		unix.ECONNREFUSED: ConnectRefused, unix.EADDRNOTAVAIL: ConnectPorts, unix.EMFILE: ConnectFiles,
+		unix.ENFILE: ConnectFiles, unix.ETIMEDOUT: ConnectTimeout, unix.EHOSTUNREACH: ConnectOther,
+	} {
+		require.Equal(t, class, connectClass(errno))
+		require.Contains(t, (&ConnectError{Class: class, Err: errno}).Error(), string(class)+": ")
+	}
+}

@@ -165,3 +165,45 @@ func TestServeRefusesWhatIsNoCommand(t *testing.T) {
 	require.Contains(t, out.String(), `"id":7`)
 	require.Contains(t, out.String(), "dance")
 }
+
+// A generator that is stopped for half a second makes up for nothing: what
+// it is too late for is overflow, and says so.
+func TestStoppedGeneratorMakesNoBurst(t *testing.T) {
+	s := newScript(t, answering(okAnswer))
+	g, c := generatorProcess(t)
+	ctx := context.Background()
+	const maxLate = 50 * time.Millisecond
+	require.NoError(t, g.Open(ctx, Spec{MaxLate: maxLate, Connections: 200}, []Target{s.target()}))
+	require.NoError(t, g.Connect(ctx))
+	go func() {
+		time.Sleep(200 * time.Millisecond)
+		c.Process.Signal(unix.SIGSTOP)
+		time.Sleep(500 * time.Millisecond)
+		c.Process.Signal(unix.SIGCONT)
+	}()
+	r, err := g.Run(ctx, Window{Rate: 1000, Duration: time.Second})
+	require.NoError(t, err)
+	counts := r.Total()
+	require.EqualValues(t, 1000, counts.Scheduled)
+	require.Greater(t, counts.OverflowLate, int64(300))
+	require.LessOrEqual(t, r.Generator.Lateness.Max, int64(maxLate)*1001/1000) // three digits
+}
+
+// More workers than CPUs, each with its part of the connections.
+func TestRemoteWithManyWorkers(t *testing.T) {
+	s := newScript(t, answering(okAnswer))
+	g, _ := generatorProcess(t)
+	ctx := context.Background()
+	require.NoError(t, g.Open(ctx, Spec{Workers: 5, Connections: 53, MaxLate: time.Hour}, []Target{s.target()}))
+	require.NoError(t, g.Connect(ctx))
+	r, err := g.Run(ctx, Window{Rate: 100, Duration: 500 * time.Millisecond})
+	require.NoError(t, err)
+	require.EqualValues(t, 50, r.Total().Completed)
+	require.EqualValues(t, 53, r.Total().ConnectionsBefore)
+	tids := map[int]bool{}
+	for _, w := range r.Generator.Workers {
+		require.EqualValues(t, 10, w.Sent)
+		tids[w.Tid] = true
+	}
+	require.Len(t, tids, 5)
+}
