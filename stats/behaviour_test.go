@@ -225,33 +225,33 @@ func TestCompareWays(t *testing.T) {
 func TestFloorRegimes(t *testing.T) {
 	one := Effect{Value: .4, SE: .3, DF: 11, Sessions: 1}
 	h := tUpper(.025, 11) * .3
-	f, err := FloorFromAA([]Effect{one}, nil)
+	f, err := FloorFromAA(one, nil, nil)
 	require.NoError(t, err)
 	near(t, .4+h, f.Percent, nine)
 	require.True(t, f.SessionOnly)
-	f, err = FloorFromAA([]Effect{one}, &Spread{Percent: .34, Known: true})
+	f, err = FloorFromAA(one, nil, &Spread{Percent: .34, Known: true})
 	require.NoError(t, err)
 	near(t, math.Max(.4+h, math.Hypot(h, 1.96*.34)), f.Percent, nine)
 	require.False(t, f.SessionOnly)
-	f, err = FloorFromAA([]Effect{{Value: .01, SE: .1, DF: 11}}, &Spread{Percent: .34, Known: true})
+	f, err = FloorFromAA(Effect{Value: .01, SE: .1, DF: 11}, []Effect{one}, &Spread{Percent: .34, Known: true})
 	require.NoError(t, err)
 	near(t, math.Hypot(tUpper(.025, 11)*.1, 1.96*.34), f.Percent, nine)
 	var six []Effect
 	for _, v := range []float64{.1, -.2, .3, -.1, .2, -.3} {
 		six = append(six, Effect{Value: v, SE: .3, DF: 11})
 	}
-	f, err = FloorFromAA(six, nil)
+	f, err = FloorFromAA(six[0], six[1:], nil)
 	require.NoError(t, err)
 	near(t, tUpper(.025, 5)*math.Sqrt(.28/5)*math.Sqrt(7.0/6), f.Percent, nine)
 	for i := range six {
 		six[i].Value += 3
 	}
-	biased, err := FloorFromAA(six, nil)
+	biased, err := FloorFromAA(six[0], six[1:], nil)
 	require.NoError(t, err)
 	require.True(t, hasWarning(biased.Warnings, Biased))
 	near(t, f.Percent+3, biased.Percent, nine)
-	_, err = FloorFromAA(nil, nil)
-	refused(t, err, "against itself")
+	_, err = FloorFromAA(Effect{}, nil, nil)
+	refused(t, err, "standard error")
 	p, err := FloorFromPlacebo(one, nil)
 	require.NoError(t, err)
 	near(t, .4+h, p.Percent, nine)
@@ -578,4 +578,40 @@ func BenchmarkReport1000RowsOf12Rounds(b *testing.B) {
 			b.Fatal(err)
 		}
 	}
+}
+
+func TestRoundsOutOfOrderAreRefused(t *testing.T) {
+	r := pairs([]float64{1, 2, 3}, []float64{1.1, 2.1, 3.3})
+	r[2].Index = 1
+	_, err := FromRounds(r, Options{})
+	refused(t, err, "time order")
+	for i := range r {
+		r[i].Index = 0
+	}
+	_, err = FromRounds(r, Options{})
+	require.NoError(t, err)
+}
+
+func TestPooledLag1(t *testing.T) {
+	rng := rand.New(rand.NewPCG(9, 9))
+	rows := func(rho float64) (e []Estimate) {
+		for range 40 {
+			d, prev := make([]float64, 12), rng.NormFloat64()
+			for i := range d {
+				prev = rho*prev + math.Sqrt(1-rho*rho)*rng.NormFloat64()
+				d[i] = prev
+			}
+			e = append(e, differences(t, d))
+		}
+		return e
+	}
+	white, err := PooledLag1(rows(0))
+	require.NoError(t, err)
+	require.True(t, white.Interval.Contains(0))
+	require.Empty(t, white.Warnings)
+	red, err := PooledLag1(rows(.5))
+	require.NoError(t, err)
+	require.True(t, hasWarning(red.Warnings, Autocorrelated))
+	_, err = PooledLag1(nil)
+	refused(t, err, "4 rounds")
 }

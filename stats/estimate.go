@@ -124,8 +124,12 @@ func MeanOfDifferences(differences []float64, o Options) (Estimate, error) {
 // FromRounds is the estimate of a row from its rounds: pooled ratios, then
 // MeanOfRatios, or Blocked where the rounds carry different Block numbers. It
 // adds what only whole rounds can tell: the order term and Fieller's ratio of means.
+// Rounds whose Index does not rise are refused.
 func FromRounds(rounds []Round, o Options) (Estimate, error) {
 	ratios, err := Ratios(rounds)
+	if err == nil {
+		err = inOrder(rounds)
+	}
 	if err != nil {
 		return untested(len(rounds), 1), err
 	}
@@ -143,6 +147,21 @@ func FromRounds(rounds []Round, o Options) (Estimate, error) {
 		return blocked(s, block, o)
 	}
 	return estimate(s, o)
+}
+
+// inOrder refuses rounds out of time order, or twice the same: drift and serial
+// checks would look at nonsense. All Index zero means that they were not set.
+func inOrder(rounds []Round) error {
+	set := false
+	for _, r := range rounds {
+		set = set || r.Index != 0
+	}
+	for i := 1; set && i < len(rounds); i++ {
+		if rounds[i].Index <= rounds[i-1].Index {
+			return notTestable("mean of ratios", "round %d stands after round %d: give every round once, in time order", rounds[i].Index, rounds[i-1].Index)
+		}
+	}
+	return nil
 }
 
 func sameInts(x []int) bool {

@@ -23,7 +23,8 @@ type AdjustedP struct {
 //
 // Source: Holm (1979). No assumption on dependence. A p that is NaN or outside
 // [0, 1] marks a failed row: it stays in m as p = 1, because a family that
-// shrinks when rows fail is chosen after looking. alpha 0 means 0.05.
+// shrinks when rows fail is chosen after looking. A p of 0, which no test on
+// data gives, is read as 1e-300. alpha 0 means 0.05.
 func Holm(p []float64, alpha float64) ([]AdjustedP, error) {
 	return adjust(p, alpha, func(rank, m int, p float64) float64 { return float64(m-rank) * p }, true)
 }

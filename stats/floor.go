@@ -23,21 +23,19 @@ type Floor struct {
 	Warnings    []Warning `json:"warnings"`
 }
 
-// FloorFromAA is the floor from A/A effects (percent) of one shape, one per
-// session, the session of the row included. spread is the between-session
-// spread, nil where none was measured.
+// FloorFromAA is the floor from A/A effects (percent) of one shape: this session's
+// and those of other sessions. spread is the between-session spread, nil where
+// none was measured (PooledSpread of the A/A sessions is one).
 //
-// One to five sessions: max over them of |e|+h, and of √(h²+(1.96τ)²), h the 95%
-// half-width. Without spread only the first part, and the floor is marked
-// SessionOnly. Six or more: t_{K−1,.975}·sd(e)·√(1+1/K), a prediction interval for the
-// next A/A; plus |mean| where the pooled bias is not zero. Measured by
-// simulation: a new A/A session exceeds it in about 4% of cases, where the
-// half-width alone is exceeded in 18%. Source of the prediction interval:
-// Hahn (1970). Assumes that A/A sessions are drawn like the row's own.
-func FloorFromAA(aa []Effect, spread *Spread) (Floor, error) {
-	if len(aa) == 0 {
-		return Floor{}, notTestable("floor", "there is no A/A session: measure the baseline against itself")
-	}
+// One to five sessions in all: max(|e|+h, √(h²+(1.96τ)²)) of this session's A/A,
+// h its 95% half-width. Without spread only the first part, and the floor is
+// marked SessionOnly. Six or more: t_{K−1,.975}·sd(e)·√(1+1/K), a prediction
+// interval for the next A/A; plus |mean| where the pooled bias is not zero.
+// Measured by simulation: a new A/A session exceeds it in 3% to 5% of cases,
+// where it exceeds the half-width alone in 19%. Source of the prediction
+// interval: Hahn (1970). Assumes that A/A sessions vary like the row's own.
+func FloorFromAA(this Effect, others []Effect, spread *Spread) (Floor, error) {
+	aa := append([]Effect{this}, others...)
 	for _, e := range aa {
 		if err := e.check("floor"); err != nil {
 			return Floor{}, err
@@ -52,10 +50,10 @@ func FloorFromAA(aa []Effect, spread *Spread) (Floor, error) {
 		m, sd := moments(y)
 		k := float64(len(aa))
 		f.Rule = "prediction interval over A/A sessions"
-		f.Percent = predictionFloor(y)
-		if noSpread(sd, y) {
+		if noSpread(sd, y) || sd < minMagnitude {
 			return Floor{}, notTestable("floor", "all %d A/A sessions gave exactly %v", len(aa), y[0])
 		}
+		f.Percent = predictionFloor(y)
 		if b := math.Abs(m); b > tUpper(0.025, k-1)*sd/math.Sqrt(k) {
 			f.Percent += b
 			warn(&f.Warnings, Biased, "A/A averages %.3g%% over %d sessions: the floor is raised by it", m, len(aa))
@@ -63,10 +61,8 @@ func FloorFromAA(aa []Effect, spread *Spread) (Floor, error) {
 		return f, nil
 	}
 	f.Rule = "|A/A| + half-width"
-	for _, e := range aa {
-		f.Percent = math.Max(f.Percent, math.Abs(e.Value)+tUpper(0.025, e.DF)*e.SE)
-	}
-	return f.withSpread(aa, spread)
+	f.Percent = math.Abs(this.Value) + tUpper(0.025, this.DF)*this.SE
+	return f.withSpread(this, spread)
 }
 
 // predictionFloor is the half-width of the 95% prediction interval for one more value.
@@ -76,7 +72,7 @@ func predictionFloor(y []float64) float64 {
 	return tUpper(0.025, k-1) * sd * math.Sqrt(1+1/k)
 }
 
-func (f Floor) withSpread(aa []Effect, spread *Spread) (Floor, error) {
+func (f Floor) withSpread(e Effect, spread *Spread) (Floor, error) {
 	if spread == nil {
 		f.SessionOnly = true
 		warn(&f.Warnings, SessionOnly, "the between-session spread is unknown: the floor holds for this session")
@@ -86,10 +82,8 @@ func (f Floor) withSpread(aa []Effect, spread *Spread) (Floor, error) {
 	if err != nil {
 		return Floor{}, err
 	}
-	for _, e := range aa {
-		if w := math.Hypot(tUpper(0.025, e.DF)*e.SE, 1.96*tau); w > f.Percent {
-			f.Percent, f.Rule = w, "half-width with between-session spread"
-		}
+	if w := math.Hypot(tUpper(0.025, e.DF)*e.SE, 1.96*tau); w > f.Percent {
+		f.Percent, f.Rule = w, "half-width with between-session spread"
 	}
 	return f, nil
 }
@@ -104,7 +98,7 @@ func FloorFromPlacebo(placebo Effect, spread *Spread) (Floor, error) {
 	}
 	f := Floor{Sessions: 1, Rule: "placebo: |e| + half-width"}
 	f.Percent = math.Abs(placebo.Value) + tUpper(0.025, placebo.DF)*placebo.SE
-	return f.withSpread([]Effect{placebo}, spread)
+	return f.withSpread(placebo, spread)
 }
 
 // Bias is what A/A gives on average.

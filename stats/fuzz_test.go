@@ -183,9 +183,9 @@ func effects(t *testing.T, what string, e Effect) {
 	w, _, err := Widen(e, spread)
 	result(t, what+" Widen", w, err)
 	for _, sp := range []*Spread{nil, &spread, {Percent: e.Value, DF: e.DF, Upper: e.SE}} {
-		fl, err := FloorFromAA([]Effect{e, other}, sp)
+		fl, err := FloorFromAA(e, []Effect{other}, sp)
 		result(t, what+" FloorFromAA", fl, err)
-		fl, err = FloorFromAA([]Effect{e, other, e, e, other, other}, sp)
+		fl, err = FloorFromAA(e, []Effect{other, e, e, other, other}, sp)
 		result(t, what+" FloorFromAA", fl, err)
 		fl, err = FloorFromPlacebo(e, sp)
 		result(t, what+" FloorFromPlacebo", fl, err)

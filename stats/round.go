@@ -36,7 +36,7 @@ func (a Arm) PerResponse() (float64, error) {
 // Round is one paired comparison: a variant against the baseline of the same
 // minutes. It is the unit of every test here; runs and windows inside it are not.
 type Round struct {
-	// Index is the round's place in time, from 0. Rounds must be given in time order.
+	// Index is the round's place in time, from 0, rising; discarded rounds leave gaps.
 	Index int `json:"index"`
 	// Block numbers the stretch between two restarts that the round belongs to.
 	// All rounds with the same Block share their processes. All equal: no blocks.

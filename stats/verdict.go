@@ -46,6 +46,7 @@ const (
 	ClauseContainsZero  Clause = "interval contains zero"
 	ClauseFamilyMissing Clause = "family p missing"
 	ClauseFamily        Clause = "not significant in its family"
+	ClauseNoSpread      Clause = "several sessions without the between-session spread"
 	ClauseFewBlocks     Clause = "too few restarts"
 	ClauseNoFloor       Clause = "no floor"
 	ClauseUnderFloor    Clause = "under max(1%, floor) from one session"
@@ -120,6 +121,7 @@ type Verdict struct {
 //	void, smoke run, mechanism only, not testable
 //	interval contains zero          equivalent within the declared bound, else no resolved difference
 //	family p missing, or > alpha    not a finding; no resolved difference
+//	sessions without their spread   not a finding
 //	fewer than MinBlocks restarts   not a finding
 //	no floor                        not a finding
 //	one session
@@ -137,6 +139,10 @@ type Verdict struct {
 // ran at different busy shares is then worded as a bound, if the slope of cost
 // against load is known. Intervals are at 95%. Units are percent throughout.
 func Judge(in VerdictInput) Verdict {
+	if in.Effect.Sessions <= 1 && in.Effect.Between && in.Widened == nil {
+		e := in.Effect // handed in already widened
+		in.Widened = &e
+	}
 	v := decide(in)
 	v.Basis = v.Kind
 	v.note(in)
@@ -215,6 +221,9 @@ func decide(in VerdictInput) (v Verdict) {
 		if *in.AdjustedP > alpha {
 			return set(NoResolvedDifference, ClauseFamily, "no resolved difference: %s, but p %.3g among %d rows", what, *in.AdjustedP, in.Family)
 		}
+	}
+	if !one && !in.Effect.Between {
+		return set(NotAFinding, ClauseNoSpread, "not a finding: %s over %d sessions, without the spread between them", what, in.Effect.Sessions)
 	}
 	if hasWarning(in.Warnings, TooFewBlocks) {
 		return set(NotAFinding, ClauseFewBlocks, "not a finding: %s, from fewer than %d restarts", what, MinBlocks)

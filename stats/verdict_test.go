@@ -132,6 +132,8 @@ func TestEveryClause(t *testing.T) {
 		{"checks", VerdictInput{Effect: big, Floor: &Floor{Percent: 1}, Warnings: []Warning{{Code: SkewedRatios}}}, NeedsSecondSession, ClauseChecks},
 		{"widened contains zero", VerdictInput{Effect: big, Floor: &Floor{Percent: 1}, Widened: &Effect{Value: 5, SE: 4, DF: 9, Sessions: 1, Between: true}}, NeedsSecondSession, ClauseWidened},
 		{"several", VerdictInput{Effect: Effect{Value: 1.4, SE: .2, DF: 9, Sessions: 3, Between: true}, Floor: &Floor{Percent: 1.2}}, Finding, ClauseSessions},
+		{"several, no spread", VerdictInput{Effect: Effect{Value: 5, SE: .2, DF: 9, Sessions: 3}, Floor: &Floor{Percent: 1.2}}, NotAFinding, ClauseNoSpread},
+		{"widened as effect", VerdictInput{Effect: Effect{Value: 1.5, SE: .2, DF: 9, Sessions: 1, Between: true}, Floor: &Floor{Percent: 1.2}}, NearFloor, ClauseNearWidened},
 		{"several, small", VerdictInput{Effect: Effect{Value: .8, SE: .2, DF: 9, Sessions: 3, Between: true}, Floor: &Floor{Percent: 1.2}}, NearFloor, ClauseNearSessions},
 	} {
 		v := Judge(c.in)

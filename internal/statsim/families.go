@@ -76,7 +76,7 @@ func verdictsSection(t *table, reps int, seed uint64) {
 		spread := stats.Spread{Percent: tau, DF: 9}
 		for range reps {
 			row, aa := session(), session()
-			floor, err := stats.FloorFromAA([]stats.Effect{aa}, &spread)
+			floor, err := stats.FloorFromAA(aa, nil, &spread)
 			if err != nil {
 				continue
 			}

@@ -121,12 +121,12 @@ func floorsSection(t *table, reps int, seed uint64) {
 						l.count(err == nil && next > f)
 						l.width += f
 					}
-					f, err := stats.FloorFromAA(aa, &known)
+					f, err := stats.FloorFromAA(aa[0], aa[1:], &known)
 					show("floor", promised(atMost, z.normal), f.Percent, err)
 					if k == 1 {
 						i, _ := aa[0].Interval(0)
 						show("half-width alone", none, i.HalfWidth(), nil)
-						f, err = stats.FloorFromAA(aa, nil)
+						f, err = stats.FloorFromAA(aa[0], nil, nil)
 						show("|A/A| + half-width, spread unknown", none, f.Percent, err)
 					}
 				}
