@@ -615,3 +615,15 @@ func TestPooledLag1(t *testing.T) {
 	_, err = PooledLag1(nil)
 	refused(t, err, "4 rounds")
 }
+
+func TestFewRoundsAndWildRatios(t *testing.T) {
+	e, err := MeanOfRatios([]float64{1.10, 1.11, 1.12, 1.10, 1.11}, Options{})
+	require.NoError(t, err)
+	require.True(t, hasWarning(e.Warnings, TooFewRounds))
+	require.False(t, hasWarning(e.Warnings, RatioBias))
+	require.Equal(t, ClauseFewRounds, Judge(VerdictInput{Effect: e.Effect(), Floor: &Floor{Percent: 1}, Warnings: e.Warnings}).Clause)
+	e, err = MeanOfRatios([]float64{1.1, 1.0, 1.2, .9, 1.1, 1.15}, Options{})
+	require.NoError(t, err)
+	require.False(t, hasWarning(e.Warnings, TooFewRounds))
+	require.True(t, hasWarning(e.Warnings, RatioBias))
+}

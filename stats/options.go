@@ -6,7 +6,8 @@ type Options struct {
 	Level float64
 	// OnePair is for rounds of a single pair, A-B or B-A: the interval then comes
 	// from a model with an order term, at the price of one degree of freedom.
-	// Rounds of A-B-B-A need it not. Default false.
+	// Rounds of A-B-B-A need it not. The sign-flip test and the cross-checks stay
+	// as they are: an order effect makes them careful, never wrong. Default false.
 	OnePair bool
 	// Flips is the number of drawn sign flips beyond 20 rounds. Default 99999.
 	Flips int

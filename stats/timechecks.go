@@ -121,13 +121,8 @@ func serial(x []float64, e *Estimate, o settled) *Serial {
 	if noSpread(sd, x) {
 		return nil
 	}
-	ss := sd * sd * float64(n-1)
-	var c, d float64
-	for i := 1; i < n; i++ {
-		c += (x[i] - m) * (x[i-1] - m)
-		d += (x[i] - x[i-1]) * (x[i] - x[i-1])
-	}
-	s := &Serial{Lag1: c / ss, VonNeumann: d / ss}
+	s := &Serial{}
+	s.Lag1, s.VonNeumann = neighbours(x, m, sd)
 	// For normal white noise the ratio has mean 2 and variance 4(n−2)/(n²−1) on
 	// (0, 4) nearly: a symmetric Beta with those moments (von Neumann 1941; the
 	// approximation is Bartels' 1982).
@@ -143,6 +138,17 @@ func serial(x []float64, e *Estimate, o settled) *Serial {
 		s.Wider = &Interval{e.Mean - h, e.Mean + h, o.level, "t at the effective number of rounds"}
 	}
 	return s
+}
+
+// neighbours gives the lag-1 autocorrelation and von Neumann's ratio.
+func neighbours(x []float64, m, sd float64) (lag1, vonNeumann float64) {
+	ss := sd * sd * float64(len(x)-1)
+	var c, d float64
+	for i := 1; i < len(x); i++ {
+		c += (x[i] - m) * (x[i-1] - m)
+		d += (x[i] - x[i-1]) * (x[i] - x[i-1])
+	}
+	return c / ss, d / ss
 }
 
 // Range is a closed range, with the index of the unit whose absence makes the

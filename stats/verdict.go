@@ -48,6 +48,7 @@ const (
 	ClauseFamily        Clause = "not significant in its family"
 	ClauseNoSpread      Clause = "several sessions without the between-session spread"
 	ClauseFewBlocks     Clause = "too few restarts"
+	ClauseFewRounds     Clause = "too few rounds for an exact test"
 	ClauseNoFloor       Clause = "no floor"
 	ClauseUnderFloor    Clause = "under max(1%, floor) from one session"
 	ClauseWidened       Clause = "widened interval contains zero"
@@ -81,8 +82,8 @@ type VerdictInput struct {
 	// Load says what a difference in busy share does to the row; nil when the
 	// arms ran at the same busy share.
 	Load *LoadBound
-	// Warnings of the estimate. TooFewBlocks, and cross-checks that disagree,
-	// change the verdict; the others become notes.
+	// Warnings of the estimate. TooFewBlocks, TooFewRounds, and cross-checks that
+	// disagree change the verdict; the others become notes.
 	Warnings []Warning
 	// Void, when not empty, is the reason why the row is invalid (a failed gate,
 	// Discards.Reason). Mechanism is the reason why no price can be shown.
@@ -122,7 +123,8 @@ type Verdict struct {
 //	interval contains zero          equivalent within the declared bound, else no resolved difference
 //	family p missing, or > alpha    not a finding; no resolved difference
 //	sessions without their spread   not a finding
-//	fewer than MinBlocks restarts   not a finding
+//	fewer than MinBlocks restarts, or too few rounds for an exact test in one session
+//	                                not a finding
 //	no floor                        not a finding
 //	one session
 //	  |effect| < max(1%, floor)     not a finding (or equivalent within the declared bound)
@@ -137,7 +139,8 @@ type Verdict struct {
 //
 // A finding, a row near the floor or one that needs a second session whose arms
 // ran at different busy shares is then worded as a bound, if the slope of cost
-// against load is known. Intervals are at 95%. Units are percent throughout.
+// against load is known. Equivalence needs no floor, but is not claimed below a
+// known one. Intervals are at 95%. Units are percent throughout.
 func Judge(in VerdictInput) Verdict {
 	if in.Effect.Sessions <= 1 && in.Effect.Between && in.Widened == nil {
 		e := in.Effect // handed in already widened
@@ -201,9 +204,9 @@ func decide(in VerdictInput) (v Verdict) {
 			equivalent = false
 			v.Notes = append(v.Notes, text("equivalence within ±%.3g%% is not claimed: the floor is %.3g%%", in.EquivalenceBound, in.Floor.Percent))
 		}
-		if equivalent && hasWarning(in.Warnings, TooFewBlocks) {
+		if equivalent && (hasWarning(in.Warnings, TooFewBlocks) || hasWarning(in.Warnings, TooFewRounds)) {
 			equivalent = false
-			v.Notes = append(v.Notes, "equivalence is not claimed: too few restarts")
+			v.Notes = append(v.Notes, "equivalence is not claimed: too few restarts or rounds")
 		}
 	}
 	i := in.Effect.interval(0.95)
@@ -227,6 +230,9 @@ func decide(in VerdictInput) (v Verdict) {
 	}
 	if hasWarning(in.Warnings, TooFewBlocks) {
 		return set(NotAFinding, ClauseFewBlocks, "not a finding: %s, from fewer than %d restarts", what, MinBlocks)
+	}
+	if one && hasWarning(in.Warnings, TooFewRounds) {
+		return set(NotAFinding, ClauseFewRounds, "not a finding: %s, from too few rounds for an exact test", what)
 	}
 	if in.Floor == nil {
 		return set(NotAFinding, ClauseNoFloor, "not a finding: %s, and no A/A floor to hold it against", what)

@@ -129,6 +129,8 @@ func TestEveryClause(t *testing.T) {
 		{"family p missing", VerdictInput{Effect: big, Floor: &Floor{Percent: 1}, Family: 9}, NotAFinding, ClauseFamilyMissing},
 		{"family p there", VerdictInput{Effect: big, Floor: &Floor{Percent: 1}, Family: 9, AdjustedP: &p}, Finding, ClauseLarge},
 		{"few blocks", VerdictInput{Effect: big, Floor: &Floor{Percent: 1}, Warnings: []Warning{{Code: TooFewBlocks}}}, NotAFinding, ClauseFewBlocks},
+		{"few rounds", VerdictInput{Effect: big, Floor: &Floor{Percent: 1}, Warnings: []Warning{{Code: TooFewRounds}}}, NotAFinding, ClauseFewRounds},
+		{"few rounds, equivalent", VerdictInput{Effect: published(0, -.4, .4), Floor: &Floor{Percent: .9}, EquivalenceBound: 1, Warnings: []Warning{{Code: TooFewRounds}}}, NoResolvedDifference, ClauseContainsZero},
 		{"checks", VerdictInput{Effect: big, Floor: &Floor{Percent: 1}, Warnings: []Warning{{Code: SkewedRatios}}}, NeedsSecondSession, ClauseChecks},
 		{"widened contains zero", VerdictInput{Effect: big, Floor: &Floor{Percent: 1}, Widened: &Effect{Value: 5, SE: 4, DF: 9, Sessions: 1, Between: true}}, NeedsSecondSession, ClauseWidened},
 		{"several", VerdictInput{Effect: Effect{Value: 1.4, SE: .2, DF: 9, Sessions: 3, Between: true}, Floor: &Floor{Percent: 1.2}}, Finding, ClauseSessions},

@@ -28,6 +28,10 @@ const (
 	Autocorrelated Code = "autocorrelated"
 	// OneRoundDecides: leaving one round out changes the conclusion.
 	OneRoundDecides Code = "one-round-decides"
+	// TooFewRounds: so few units that no exact test can reach the level (below 6 for 95%).
+	TooFewRounds Code = "too-few-rounds"
+	// RatioBias: rounds vary so much that the mean of ratios is visibly biased upwards.
+	RatioBias Code = "ratio-bias"
 	// TooFewBlocks: fewer restarts than MinBlocks stand behind a blocked interval.
 	TooFewBlocks Code = "too-few-blocks"
 	// BlocksUnequal: blocks hold different numbers of rounds.

@@ -28,7 +28,7 @@ func TestShort(t *testing.T) {
 // The check itself can fail: intervals known to be too short are seen.
 func TestShortIntervalsAreSeen(t *testing.T) {
 	tab := &table{}
-	blocksSection(tab, 1600, 2)
+	blocksSection(tab, 3200, 2)
 	l := tab.at("t over rounds (pseudo-replication)", "normal", 12, 0, 95, none, false)
 	require.Equal(t, "OFF", l.mark(3))
 	l.promise = exact
