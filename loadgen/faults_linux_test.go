@@ -272,3 +272,20 @@ func TestConnectClasses(t *testing.T) {
 		require.Contains(t, (&ConnectError{Class: class, Err: errno}).Error(), string(class)+": ")
 	}
 }
+
+// One request in a window of half a slot may be due after its end: it still
+// has its whole drain.
+func TestArrivalBehindTheEndIsDrained(t *testing.T) {
+	s := newScript(t, func(s *script, c net.Conn, in *bufio.Reader, _ int) {
+		s.request(in)
+		in.ReadByte() // never answers
+	})
+	g := connected(t, Spec{Connections: 1}, s.target())
+	for seed := range uint64(5) {
+		w := Window{Targets: []int{0}, Rate: 10, Duration: 50 * time.Millisecond, Seed: seed, Drain: time.Millisecond}
+		due := walk(mustSchedule(t, Jitter, w), 0, 1)
+		r := runWindow(t, g, w)
+		require.EqualValues(t, 1, r.Total().InFlightAtEnd)
+		require.GreaterOrEqual(t, r.EndNanoseconds-r.StartNanoseconds, due[0].offset+int64(w.Drain))
+	}
+}

@@ -4,8 +4,9 @@ import "fmt"
 
 // Report is what one Window did, and what the generator itself cost.
 type Report struct {
-	// StartNanoseconds is the start of the first slot, EndNanoseconds when
-	// no request was in flight any more, both on CLOCK_MONOTONIC.
+	// StartNanoseconds is the start of the first slot; EndNanoseconds is when
+	// the window's duration was over and no request was in flight any more.
+	// Both are on CLOCK_MONOTONIC.
 	StartNanoseconds int64 `json:"start_ns"`
 	EndNanoseconds   int64 `json:"end_ns"`
 	// Interrupted is true when the context ended the window early. What was

@@ -110,6 +110,7 @@ func runWindow(t testing.TB, g *Generator, w Window) Report {
 		require.Equal(t, tr.Completed, tr.Response.Count)
 		require.Equal(t, tr.Completed, tr.Service.Count)
 	}
+	require.GreaterOrEqual(t, r.EndNanoseconds-r.StartNanoseconds, int64(w.Duration))
 	require.Equal(t, r.Total().Sent, r.Generator.Lateness.Count)
 	return r
 }

@@ -110,31 +110,6 @@ type job struct {
 	drain    int64
 }
 
-// monotonic reads CLOCK_MONOTONIC without a system call: package time does,
-// and only the offset between the two origins has to be known.
-type monotonic struct {
-	base   time.Time
-	offset int64
-}
-
-func newMonotonic() (monotonic, error) {
-	var best monotonic
-	shortest := time.Duration(1<<63 - 1)
-	for range 16 { // the pair of readings that lies closest together
-		base := time.Now()
-		at, err := sys.MonotonicNanoseconds()
-		if err != nil {
-			return best, err
-		}
-		if took := time.Since(base); took < shortest {
-			shortest, best = took, monotonic{base, at - int64(took)/2}
-		}
-	}
-	return best, nil
-}
-
-func (m *monotonic) now() int64 { return m.offset + int64(time.Since(m.base)) }
-
 // serve is the worker's thread. The thread ends with it: it stays locked.
 func (w *worker) serve() {
 	runtime.LockOSThread()
@@ -178,6 +153,9 @@ func (w *worker) run(j job) error {
 				batch++
 			}
 			released++
+			// The last arrival may lie behind the end, in a slot that rounding
+			// up the count has added.
+			drainEnd = max(drainEnd, next+j.drain)
 			offset, target, more = c.next()
 			next = j.start + offset
 			now = w.clock.now()
@@ -193,12 +171,16 @@ func (w *worker) run(j job) error {
 			drainEnd = min(drainEnd, now+int64(time.Second))
 		}
 		w.expire(now)
-		if !more && (w.inFlight == 0 || now >= drainEnd) {
+		quiet := w.inFlight == 0 && (now >= j.end || w.interrupted)
+		if !more && (quiet || now >= drainEnd) {
 			break
 		}
 		until := drainEnd
-		if more {
+		switch {
+		case more:
 			until = next
+		case w.inFlight == 0: // a window lasts its duration, so that counts over it are rates
+			until = j.end
 		}
 		until = min(until, w.reopen(now), w.nextExpiry())
 		if due {
