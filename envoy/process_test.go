@@ -58,6 +58,19 @@ func TestStartThatNeverGetsReady(t *testing.T) {
 	require.Less(t, time.Since(begin), 20*time.Second)
 }
 
+// An address file from before names an Envoy that lives: it is not taken for
+// the one that was started.
+func TestStartTakesNoOtherForItsOwn(t *testing.T) {
+	other := start(t, find(t, "1.40.0"), "other", envoy.Proxy{Bootstrap: envoy.MustParse(baseYAML)}, origin(t))
+	dir := t.TempDir()
+	put(t, filepath.Join(dir, "admin.txt"), []byte(other.Admin().Address()))
+	_, err := envoy.Start(context.Background(), envoy.StartOptions{
+		Binary: envoy.Binary{Path: fake(t, fakeSilent)}, Dir: dir,
+		Proxy: envoy.Proxy{Bootstrap: envoy.MustParse("{}")}, ReadyTimeout: 300 * time.Millisecond,
+	})
+	require.ErrorIs(t, err, context.DeadlineExceeded)
+}
+
 // An end with code 0 before readiness is a failure all the same.
 func TestStartThatEndsWithoutAnError(t *testing.T) {
 	e := startFails(t, envoy.StartOptions{Binary: envoy.Binary{Path: fake(t, fakeOther)}, Proxy: envoy.Proxy{Bootstrap: envoy.MustParse("{}")}})
@@ -132,6 +145,11 @@ func TestRealStartErrors(t *testing.T) {
 		require.ErrorAs(t, e, &exit)
 		require.Equal(t, 1, exit.Code)
 	}
+	// A file that was replaced after it was inspected.
+	bin := find(t, "1.40.0")
+	bin.Version = find(t, "1.36.2").Version
+	replaced := startFails(t, envoy.StartOptions{Binary: bin, Vars: origin(t), Proxy: envoy.Proxy{Bootstrap: base}})
+	require.ErrorContains(t, replaced, "it was replaced in between")
 	// A flag that only a later release has.
 	e := startFails(t, envoy.StartOptions{Binary: find(t, "1.36.2"), Vars: origin(t), Proxy: envoy.Proxy{Bootstrap: base, Flags: map[string]string{"file-flush-min-size-kb": "64"}}})
 	require.ErrorContains(t, e, "file-flush-min-size-kb")
