@@ -186,6 +186,9 @@ func (s *session) open() error {
 	}
 	s.header.Placement = s.placed.Method()
 	s.header.Conditions = append(s.header.Conditions, "placed by "+s.placed.Method())
+	for _, lost := range s.placed.Lost() {
+		s.header.Conditions = append(s.header.Conditions, "not allowed: "+lost)
+	}
 	return s.openRecord()
 }
 

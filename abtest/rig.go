@@ -137,25 +137,17 @@ func (s *session) judgeRig(arms []*liveArm, run RunRecord, first, last map[*live
 		gate.Headroom(t, gate.HeadroomEvidence{Part: "generator", CPUs: s.cpus.Generator.CPUs(), Host: loaded}),
 		gate.Headroom(t, gate.HeadroomEvidence{Part: "origin", CPUs: s.cpus.Origin.CPUs(), Host: loaded}),
 		gate.LiveBusy(t, live),
-		gate.IdleStates(t, gate.IdleStatesEvidence{Start: host.IdleStart, End: host.IdleEnd, Error: host.IdleError}),
+		gate.IdleStates(t, host.IdleStatesEvidence()),
 		s.judgeOrigin(after),
 		s.judgeHarnessPinning(),
 	}
 }
 
 func (s *session) judgeOrigin(after border) gate.Result {
-	e := gate.OriginEvidence{Name: s.origin.kind, Pid: s.origin.process.Pid(), Answered: after.originErr == nil}
+	e := gate.LookAtOrigin(s.fs, s.origin.kind, s.origin.process.Pid())
+	e.Answered = after.originErr == nil
 	if after.originErr != nil {
 		e.Error = after.originErr.Error()
-	}
-	p, err := s.fs.Process(e.Pid)
-	switch {
-	case errors.Is(err, os.ErrNotExist):
-		e.Gone = true
-	case err != nil:
-		e.Error = err.Error()
-	default:
-		e.Comm, e.State, e.LastCPU = p.Comm, string(p.State), p.LastCPU
 	}
 	return gate.Origin(s.e.Gates, e)
 }
@@ -164,12 +156,15 @@ func (s *session) judgePinning(l *liveArm) gate.Result {
 	return gate.Pinning(s.e.Gates, s.pinningEvidence(l.arm.Name, pinning.RoleProxy, l.proxy.Pid()))
 }
 
-// judgeHarnessPinning looks at the generator and the origin.
+// judgeHarnessPinning looks at the generator, the origin and this process.
 func (s *session) judgeHarnessPinning() gate.Result {
 	e := s.pinningEvidence("", pinning.RoleGenerator, s.gen.Pid())
 	o := s.pinningEvidence("", pinning.RoleOrigin, s.origin.process.Pid())
 	e.Checked += o.Checked
 	e.Violations = append(e.Violations, o.Violations...)
+	if err := s.placed.VerifyHarness(); err != nil {
+		e.Violations = append(e.Violations, err.Error())
+	}
 	if e.Error == "" {
 		e.Error = o.Error
 	}
