@@ -157,6 +157,7 @@ func TestOrderTermUnbalanced(t *testing.T) {
 	near(t, 1.02, model.Mean, nine)
 	near(t, .01, model.Order.Delta, nine)
 	require.Equal(t, 6.0, model.DF)
+	near(t, math.Sqrt(8e-6/6)*math.Sqrt(1.0/6+1.0/2)/2, model.SE, 1e-6)
 	_, err = MeanOfRatios([]float64{1, 1.1, 1.2, .9}, Options{OnePair: true})
 	refused(t, err, "whole rounds with Order")
 }
@@ -612,6 +613,10 @@ func TestPooledLag1(t *testing.T) {
 	red, err := PooledLag1(rows(.5))
 	require.NoError(t, err)
 	require.True(t, hasWarning(red.Warnings, Autocorrelated))
+	one := rows(0)[:1]
+	single, err := PooledLag1(one)
+	require.NoError(t, err)
+	near(t, one[0].Serial.Lag1+1.0/12, single.Lag1, nine)
 	_, err = PooledLag1(nil)
 	refused(t, err, "4 rounds")
 }
@@ -626,4 +631,90 @@ func TestFewRoundsAndWildRatios(t *testing.T) {
 	require.NoError(t, err)
 	require.False(t, hasWarning(e.Warnings, TooFewRounds))
 	require.True(t, hasWarning(e.Warnings, RatioBias))
+}
+
+func TestVonNeumannBand(t *testing.T) {
+	// The 95% bands for white noise: n=12 [.99, 3.01], n=20 [1.17, 2.83].
+	for _, c := range []struct {
+		n         int
+		low, high float64
+	}{{12, .99, 3.01}, {20, 1.17, 2.83}} {
+		require.InDelta(t, .05, vonNeumannP(c.low, c.n), .003)
+		require.InDelta(t, .05, vonNeumannP(c.high, c.n), .003)
+		near(t, 1, vonNeumannP(2, c.n), nine)
+	}
+}
+
+func TestSimultaneousQuantiles(t *testing.T) {
+	e := Effect{Value: 0, SE: 1, DF: 11, Sessions: 1}
+	for m, want := range map[int]float64{1: 2.200985160082949, 9: 3.4368, 15: 3.7283} {
+		i, err := Simultaneous(e, m, 0)
+		require.NoError(t, err)
+		near(t, want, i.High, 2e-5)
+	}
+}
+
+// Intervals move with their row: the critical value must not know how far away
+// from zero a row is.
+func TestMaxTCriticalIsShiftInvariant(t *testing.T) {
+	rng := rand.New(rand.NewPCG(12, 12))
+	rows := [][]float64{make([]float64, 12), make([]float64, 12), make([]float64, 12)}
+	for j := range rows {
+		normal(rng, rows[j])
+	}
+	at, err := MaxTFamily(rows, Options{})
+	require.NoError(t, err)
+	for i := range rows[1] {
+		rows[1][i] += 7
+	}
+	moved, err := MaxTFamily(rows, Options{})
+	require.NoError(t, err)
+	near(t, at.Critical, moved.Critical, nine)
+	require.Less(t, moved.Rows[1].P, at.Rows[1].P)
+}
+
+func normal(rng *rand.Rand, x []float64) {
+	for i := range x {
+		x[i] = rng.NormFloat64()
+	}
+}
+
+func TestSecondLookAtTheSameRoundsIsUnplanned(t *testing.T) {
+	l, err := PlanLooks([]int{12, 24}, 0, "")
+	require.NoError(t, err)
+	r, err := l.Review([]Look{{Rounds: 12, P: .9}, {Rounds: 12, P: .001}})
+	require.NoError(t, err)
+	require.Equal(t, 1, r.Unplanned)
+	require.False(t, r.Reject)
+	near(t, .025, r.Spent, nine)
+}
+
+func TestChangePointErrorRateAndSmallestP(t *testing.T) {
+	rng := rand.New(rand.NewPCG(13, 13))
+	alarms, h := 0, make([]float64, 12)
+	for i := range 60 {
+		normal(rng, h)
+		c, err := ChangePoints(h, ChangeOptions{Shuffles: 199, Seed: uint64(i)})
+		require.NoError(t, err)
+		if len(c) > 0 {
+			alarms++
+		}
+	}
+	require.LessOrEqual(t, alarms, 8, "3 expected of 60") // fixed seed
+	c, err := ChangePoints([]float64{1, 1.1, .9, 1, 1.2, .8, 99, 98, 97, 99, 98, 99, 98, 97, 98, 99}, ChangeOptions{Shuffles: 99})
+	require.NoError(t, err)
+	require.NotEmpty(t, c)
+	near(t, 1.0/100, c[0].P, nine)
+}
+
+func TestDiscardsOfThreeArmsAndOfMovedEstimates(t *testing.T) {
+	without := Effect{Value: 2, SE: .2, DF: 11}
+	two, err := CheckDiscards([]ArmRounds{{"off", 12, 0}, {"a", 9, 3}}, without, nil)
+	require.NoError(t, err)
+	three, err := CheckDiscards([]ArmRounds{{"off", 12, 0}, {"a", 9, 3}, {"b", 12, 0}}, without, nil)
+	require.NoError(t, err)
+	near(t, 2*two.P, three.P, nine)
+	d, err := CheckDiscards([]ArmRounds{{"off", 12, 1}, {"on", 12, 1}}, without, &Effect{Value: 3, SE: .2, DF: 13})
+	require.NoError(t, err)
+	require.True(t, d.Void, "both exclude zero, and still they disagree")
 }

@@ -123,14 +123,8 @@ func serial(x []float64, e *Estimate, o settled) *Serial {
 	}
 	s := &Serial{}
 	s.Lag1, s.VonNeumann = neighbours(x, m, sd)
-	// For normal white noise the ratio has mean 2 and variance 4(n−2)/(n²−1) on
-	// (0, 4) nearly: a symmetric Beta with those moments (von Neumann 1941; the
-	// approximation is Bartels' 1982).
 	nf := float64(n)
-	v := 4 * (nf - 2) / (nf*nf - 1)
-	a := (4/v - 1) / 2
-	u := math.Min(1, math.Max(0, s.VonNeumann/4))
-	s.P = clampP(2 * betaTail(math.Min(u, 1-u), a))
+	s.P = vonNeumannP(s.VonNeumann, n)
 	r := math.Max(0, s.Lag1+1/nf)
 	eff := nf * (1 - r) / (1 + r)
 	if eff >= 2 && eff <= nf {
@@ -149,6 +143,17 @@ func neighbours(x []float64, m, sd float64) (lag1, vonNeumann float64) {
 		d += (x[i] - x[i-1]) * (x[i] - x[i-1])
 	}
 	return c / ss, d / ss
+}
+
+// vonNeumannP is the two-sided p. For normal white noise the ratio has mean 2
+// and variance 4(n−2)/(n²−1) on (0, 4) nearly: a symmetric Beta with those
+// moments (von Neumann 1941; the approximation is Bartels' 1982).
+func vonNeumannP(ratio float64, n int) float64 {
+	nf := float64(n)
+	v := 4 * (nf - 2) / (nf*nf - 1)
+	a := (4/v - 1) / 2
+	u := math.Min(1, math.Max(0, ratio/4))
+	return clampP(2 * betaTail(math.Min(u, 1-u), a))
 }
 
 // Range is a closed range, with the index of the unit whose absence makes the
