@@ -79,6 +79,9 @@ func (s *session) conditions() []string {
 		if a.record.Build != "" {
 			text += ", " + a.record.Build
 		}
+		if len(a.record.Flags) > 0 {
+			text += ", " + strings.Join(a.record.Flags, " ")
+		}
 		switch {
 		case a.index == 0:
 			text += "; the baseline"

@@ -38,6 +38,7 @@ type session struct {
 	finished int         // rounds kept
 	baseline effective   // what the baseline was seen to run
 	began    time.Time
+	digests  map[any]string // of executables, by file
 
 	lastBlockAt int // index of the round that the running block began with
 }
@@ -100,7 +101,7 @@ func newSession(ctx context.Context, e Experiment) (*session, error) {
 	if e.Seed == 0 {
 		e.Seed = uint64(time.Now().UnixNano())
 	}
-	s := &session{e: e, starts: map[int]int{}, began: time.Now()}
+	s := &session{e: e, starts: map[int]int{}, digests: map[any]string{}, began: time.Now()}
 	topology, err := pinning.ReadTopology(s.fs)
 	if err != nil {
 		return nil, err

@@ -21,20 +21,20 @@ type originProcess struct {
 	process *child.Process
 	// counts asks it for its own counters; that is also how it shows that it
 	// answers.
-	counts func(ctx context.Context) (originCounts, error)
+	counts func(ctx context.Context) (OriginCounts, error)
 	end    func(grace time.Duration) error
 }
 
-// originCounts are since the origin's start.
-type originCounts struct {
+// OriginCounts are an origin's own counters: since its start, or in a window.
+type OriginCounts struct {
 	Requests int64 `json:"requests"` // answered
 	Opened   int64 `json:"opened"`   // connections
 	Closed   int64 `json:"closed"`   // connections, by whomever
 }
 
 // since is the window between two counts.
-func (c originCounts) since(before originCounts) originCounts {
-	return originCounts{c.Requests - before.Requests, c.Opened - before.Opened, c.Closed - before.Closed}
+func (c OriginCounts) since(before OriginCounts) *OriginCounts {
+	return &OriginCounts{c.Requests - before.Requests, c.Opened - before.Opened, c.Closed - before.Closed}
 }
 
 func (s *session) startOrigin(ctx context.Context) (*originProcess, error) {
@@ -71,9 +71,9 @@ func (s *session) startEmbeddedOrigin(ctx context.Context, t EmbeddedOrigin, dir
 	}
 	return &originProcess{
 		kind: t.Kind(), address: ready.Address, process: h.Process, end: h.Stop,
-		counts: func(ctx context.Context) (originCounts, error) {
-			st, err := smallorigin.ReadStats(ctx, ready)
-			return originCounts{int64(st.Completed), int64(st.ConnectionsOpened), int64(st.ConnectionsClosed())}, err
+		counts: func(ctx context.Context) (OriginCounts, error) {
+			st, err := smallorigin.ReadAtRest(ctx, ready)
+			return OriginCounts{int64(st.Completed), int64(st.ConnectionsOpened), int64(st.ConnectionsClosed())}, err
 		},
 	}, nil
 }
@@ -111,9 +111,9 @@ func (s *session) startNginx(ctx context.Context, t Nginx, dir string, hold func
 	}
 	return &originProcess{
 		kind: t.Kind(), address: c.Address, process: p, end: p.Stop,
-		counts: func(ctx context.Context) (originCounts, error) {
+		counts: func(ctx context.Context) (OriginCounts, error) {
 			st, err := status.Stats(ctx)
-			return originCounts{int64(st.Requests), int64(st.Accepts), int64(st.Closed())}, err
+			return OriginCounts{int64(st.Requests), int64(st.Accepts), int64(st.Closed())}, err
 		},
 	}, nil
 }

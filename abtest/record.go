@@ -90,6 +90,7 @@ type ArmRecord struct {
 	SHA256   string
 	Version  string
 	Build    string        // where the binary is from, as far as known
+	Flags    []string      // of its command line
 	Declared []string      // differences from the baseline, one sentence each
 	Period   time.Duration // longest period that the arm declares, 0 for none
 }
@@ -133,8 +134,8 @@ type RunRecord struct {
 	Samples         []Sample // of the live arms, baseline first in Duet
 	Generator       loadgen.GeneratorReport
 	Host            gate.HostEvidence
-	WallNanoseconds int64        // from the first counter reading to the last
-	Origin          originCounts // what the origin did in the window, by its own count
+	WallNanoseconds int64         // from the first counter reading to the last
+	Origin          *OriginCounts // what the origin did in the window, by its own count; nil if it could not say
 }
 
 // Sample is what one arm did in one window.

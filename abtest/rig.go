@@ -138,18 +138,33 @@ func (s *session) judgeRig(arms []*liveArm, run RunRecord, first, last map[*live
 		gate.Headroom(t, gate.HeadroomEvidence{Part: "origin", CPUs: s.cpus.Origin.CPUs(), Host: loaded}),
 		gate.LiveBusy(t, live),
 		gate.IdleStates(t, host.IdleStatesEvidence()),
-		s.judgeOrigin(after),
+		s.judgeOrigin(run, after),
 		s.judgeHarnessPinning(),
 	}
 }
 
-func (s *session) judgeOrigin(after border) gate.Result {
+func (s *session) judgeOrigin(run RunRecord, after border) gate.Result {
 	e := gate.LookAtOrigin(s.fs, s.origin.kind, s.origin.process.Pid())
 	e.Answered = after.originErr == nil
+	if run.Origin != nil {
+		e.Closed = &run.Origin.Closed
+	}
 	if after.originErr != nil {
 		e.Error = after.originErr.Error()
 	}
 	return gate.Origin(s.e.Gates, e)
+}
+
+// judgeIdentity holds the executable that runs to the one that was described.
+func (s *session) judgeIdentity(l *liveArm, mine effective) gate.Result {
+	e := gate.IdentityEvidence{Arm: l.arm.Name, WantDigest: l.arm.record.SHA256}
+	e.WantBuildType, e.BuildType = l.proxy.buildType(mine)
+	digest, err := runningDigest(l.proxy.Pid(), s.digests)
+	if err != nil {
+		e.Error = err.Error()
+	}
+	e.GotDigest = digest
+	return gate.Identity(s.e.Gates, e)
 }
 
 func (s *session) judgePinning(l *liveArm) gate.Result {

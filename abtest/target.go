@@ -10,6 +10,7 @@ import (
 
 	"github.com/tareperf/tare/counters"
 	"github.com/tareperf/tare/envoy"
+	"github.com/tareperf/tare/gate"
 	"github.com/tareperf/tare/internal/child"
 	"github.com/tareperf/tare/pinning"
 )
@@ -61,6 +62,9 @@ type proxy interface {
 	// effective asks the proxy for its configuration. It costs the proxy CPU
 	// and so happens only before its warm-up.
 	effective(ctx context.Context) (effective, error)
+	// buildType is what the binary should have been built as, and what e says
+	// that it was; both empty for a proxy that has no such thing.
+	buildType(e effective) (want, got string)
 	// problems are log lines that mean the arm is not what it should be.
 	problems() []string
 	stop(grace time.Duration) error
@@ -98,6 +102,8 @@ type liveArm struct {
 	proxy   proxy
 	counter *counters.Counter
 	start   int // ordinal of this start of the arm
+	// identity is the gate's answer about this process, given at its start.
+	identity gate.Result
 }
 
 // describeArms finds and checks every arm's target and compares it with the
@@ -189,6 +195,7 @@ func (s *session) checkStarted(ctx context.Context, l *liveArm) error {
 	if err != nil {
 		return fmt.Errorf("arm %q: read its effective configuration: %w", l.arm.Name, err)
 	}
+	l.identity = s.judgeIdentity(l, mine)
 	if s.baseline == nil && l.arm.index == 0 {
 		s.baseline = mine
 	}

@@ -114,8 +114,10 @@ func (l *embeddedLive) stop(grace time.Duration) error { return l.helper.Stop(gr
 
 func (l *embeddedLive) problems() []string { return nil }
 
+func (l *embeddedLive) buildType(effective) (want, got string) { return "", "" }
+
 func (l *embeddedLive) counts(ctx context.Context) (counts, error) {
-	return smallproxy.ReadStats(ctx, l.ready)
+	return smallproxy.ReadAtRest(ctx, l.ready)
 }
 
 func (l *embeddedLive) served(before, after counts, completed int64) (servedWindow, error) {

@@ -61,8 +61,9 @@ func validateEnvoy(ctx context.Context, binary envoy.Binary, p envoy.Proxy) erro
 }
 
 func (d *envoyDriver) record() ArmRecord {
+	flags, _ := d.proxy.CommandLine() // Check has seen that there is no error
 	return ArmRecord{
-		Target: d.proxy.Kind(), Binary: d.binary.Path, SHA256: d.binary.SHA256,
+		Flags: flags, Target: d.proxy.Kind(), Binary: d.binary.Path, SHA256: d.binary.SHA256,
 		Version: d.binary.Full, Build: envoyBuild(d.binary), Period: d.proxy.Period(),
 	}
 }
@@ -152,6 +153,14 @@ func (l *envoyLive) problems() []string {
 		text = append(text, fmt.Sprint(p))
 	}
 	return text
+}
+
+func (l *envoyLive) buildType(e effective) (want, got string) {
+	v, err := envoy.ParseVersion(e.(envoyEffective).Version)
+	if err != nil {
+		return "RELEASE", ""
+	}
+	return "RELEASE", v.BuildType
 }
 
 func (l *envoyLive) wantWorkers() int { return l.driver.proxy.Concurrency }

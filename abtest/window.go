@@ -23,7 +23,7 @@ type border struct {
 	proxies   map[*liveArm]counts
 	proxyErr  map[*liveArm]error
 	workers   map[*liveArm]map[string]int64
-	origin    originCounts
+	origin    OriginCounts
 	originErr error
 }
 
@@ -165,6 +165,7 @@ func (s *session) judgeArm(l *liveArm, sample Sample, report loadgen.Report) gat
 		window = report.Window.Duration.Nanoseconds()
 	}
 	results := gate.Results{
+		l.identity,
 		gate.Rate(t, gate.RateEvidence{
 			Arm: name, WantPerSecond: float64(load.Planned) / report.Window.Duration.Seconds(), Completed: load.Completed,
 			WindowNanoseconds: window, Sent: load.Sent, Overflow: load.Overflow, GeneratorBusy: report.Generator.BusyShare(),

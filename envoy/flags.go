@@ -133,6 +133,16 @@ func (p Proxy) flags() (map[string]string, error) {
 
 // arguments writes flags as a command line, sorted, so that arms with equal
 // flags have equal command lines.
+// CommandLine is the flags of every start of p, defaults included, in order;
+// those that name files of the run are not among them.
+func (p Proxy) CommandLine() ([]string, error) {
+	flags, err := p.flags()
+	if err != nil {
+		return nil, err
+	}
+	return arguments(flags), nil
+}
+
 func arguments(flags map[string]string) []string {
 	var args []string
 	for _, name := range sortedNames(flags) {

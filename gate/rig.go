@@ -226,9 +226,13 @@ type OriginEvidence struct {
 	Comm     string
 	State    string // letter of /proc/PID/stat; empty with Gone or Error
 	LastCPU  int
-	Gone     bool   // no such process any more
-	Answered bool   // whether it answered a request at this border
-	Error    string // why it did not answer, or could not be looked at
+	Gone     bool // no such process any more
+	Answered bool // whether it answered a request at this border
+	// Closed is connections to the origin that ended in the window, by whomever;
+	// a proxy that has to connect again pays for something else than what is
+	// priced. Nil: the origin does not count them, and nothing is said.
+	Closed *int64
+	Error  string // why it did not answer, or could not be looked at
 }
 
 // Origin passes when the origin's process runs and answered.
@@ -251,6 +255,10 @@ func Origin(t Thresholds, e OriginEvidence) Result {
 		return r.cannotTell(or(e.Error, "nobody looked at the origin"), "let the harness read /proc")
 	case !e.Answered:
 		return r.fail("no answer", fmt.Sprintf("%s%s did not answer: %s", who, on, or(e.Error, "no reason given")), "send it one request by hand; look at its log")
+	}
+	if e.Closed != nil && *e.Closed != 0 {
+		return r.fail(fmt.Sprintf("%d connections to it ended in the window", *e.Closed), who+": connections between proxy and origin did not last",
+			"raise keep-alive limits and idle time-outs of the origin and of the proxy's pool")
 	}
 	return r.pass("answering, state " + e.State)
 }
