@@ -33,7 +33,7 @@ type LoadSlope struct {
 //	b = Σ(x−x̄)(y−ȳ)/Σ(x−x̄)² = Σ c_i·y_i, Var b = Σ c_i²·SE_i²
 //
 // given in percent of the mean cost, degrees of freedom by Satterthwaite from
-// the points' own. Unweighted, because weights from estimated errors favour the
+// the points' own; the error of the mean is neglected beside the slope's. Unweighted, because weights from estimated errors favour the
 // points whose error came out small and make the interval cover 93%. Assumes independent points and a straight
 // line between them; LackOfFitP looks at the latter (weighted residuals, χ² with points−2).
 // Without a standard error on every point there is no slope and no wording: a
@@ -142,7 +142,8 @@ const busyTolerance = 1
 // ran at different busy shares (percent): the shift that load alone made in the
 // measured effect is slope × (variant − baseline). If the slope is negative
 // (responses get cheaper as the proxy gets busier) and the variant was
-// busier, the effect was measured too low: a lower bound.
+// busier, the effect was measured too low: a lower bound. To first order, in
+// percent of the cost at the slope's rates; the busy shares are taken as exact.
 //
 // slope nil, a slope whose interval contains zero, points that do not lie on a
 // line, or busy shares outside the slope's range give BoundUnknown: no wording.

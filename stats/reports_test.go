@@ -73,6 +73,7 @@ func TestGoogleBenchmark2290ZeroRowInGeomean(t *testing.T) {
 	refused(t, err, "baseline")
 }
 
+// Also google/benchmark#1491, same numbers.
 func TestGoogleBenchmark678PairIWithI(t *testing.T) {
 	r, err := Ratios(pairs([]float64{10, 9, 8}, []float64{9, 10, 8}))
 	require.NoError(t, err)
@@ -274,6 +275,36 @@ func TestConbench802SDOfOneValue(t *testing.T) {
 	require.Equal(t, 1.0, e.DF)
 }
 
+// One commit, single-run ratios from 1.97 to 2.90.
+func TestOrbit295TwoRunsAreNoResult(t *testing.T) {
+	e, err := MeanOfRatios([]float64{1.97, 2.90}, Options{})
+	require.NoError(t, err)
+	require.Greater(t, e.Interval.HalfWidth(), 5.0)
+	require.True(t, hasWarning(e.Warnings, TooFewRounds))
+	require.NotEqual(t, Finding, Judge(VerdictInput{Effect: e.Effect(), Floor: &Floor{Percent: 1}, Warnings: e.Warnings}).Kind)
+}
+
+// rvlenth/emmeans#337 and easystats/modelbased#228: Holm has no matching
+// interval, and both disagreements confuse readers. Both are given, named.
+func TestEmmeans337HolmAndIntervalsDiffer(t *testing.T) {
+	row := func(p float64) Effect { return Effect{Value: tUpper(p/2, 11), SE: 1, DF: 11, Sessions: 1} }
+	ps := []float64{.001, .02, .04}
+	h, err := Holm(ps, 0)
+	require.NoError(t, err)
+	require.True(t, h[1].Reject)
+	i, err := Simultaneous(row(ps[1]), 3, 0)
+	require.NoError(t, err)
+	require.True(t, i.Contains(0), "rejected by Holm, and its simultaneous interval contains zero")
+	require.Equal(t, "simultaneous (Bonferroni)", i.Name)
+	h, err = Holm([]float64{.04, .04, .04}, 0)
+	require.NoError(t, err)
+	require.False(t, h[0].Reject)
+	own, err := row(.04).Interval(0)
+	require.NoError(t, err)
+	require.False(t, own.Contains(0), "not rejected, and its own interval excludes zero")
+	require.Equal(t, "t, this session only", own.Name)
+}
+
 // One commit, A/A +12.27, −.33, −10.88.
 func TestDekaf2431ThreeAASessions(t *testing.T) {
 	y := []float64{12.27, -.33, -10.88}
@@ -295,7 +326,7 @@ func TestMoqAnalyzers1268FailClosed(t *testing.T) {
 	near(t, math.Min(1, 2*rows[1].P.P), rows[1].P.Adjusted, nine)
 }
 
-// Code-free commits were flagged with an interval across zero.
+// Code-free commits were flagged with an interval across zero; lance0/rustbgpd#566 alike.
 func TestNeqo1771StraddlesZero(t *testing.T) {
 	v := Judge(VerdictInput{Effect: Effect{Value: 1.2, SE: 1, DF: 11, Sessions: 1}, Floor: &Floor{Percent: 3}})
 	require.Equal(t, NoResolvedDifference, v.Kind)

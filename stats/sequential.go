@@ -19,7 +19,7 @@ const (
 type Looks struct {
 	// At are the numbers of rounds at which the data may be looked at; the last
 	// is the planned end. Alphas are the levels of the tests there; they sum to
-	// the plan's alpha or less.
+	// the plan's alpha or less. The interval at look i has level 1−Alphas[i].
 	At     []int     `json:"at"`
 	Alphas []float64 `json:"alphas"`
 }

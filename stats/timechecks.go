@@ -199,6 +199,7 @@ func leaveOneOut(e *Estimate, x sample, o settled) {
 	m, sd := moments(x.values)
 	nf := float64(n)
 	main, flips := e.Interval.side(x.null), -1
+	t := tUpper(o.alpha/2, nf-2)
 	for i, v := range x.values {
 		// Both moments of the rest follow from those of the whole.
 		mi := m - (v-m)/(nf-1)
@@ -210,7 +211,7 @@ func leaveOneOut(e *Estimate, x sample, o settled) {
 		if o.onePair {
 			continue
 		}
-		h := tUpper(o.alpha/2, nf-2) * math.Sqrt(math.Max(0, ss)/(nf-2)/(nf-1))
+		h := t * math.Sqrt(math.Max(0, ss)/(nf-2)/(nf-1))
 		if s := (Interval{Low: mi - h, High: mi + h}).side(x.null); main != 0 && s != main {
 			flips = i
 		}
