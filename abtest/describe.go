@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -72,25 +73,7 @@ func (s *session) conditions() []string {
 	add("load: open loop, %s arrivals, one at a time, %d connections to each arm over loopback, %s",
 		spec.Arrival, spec.Connections, s.header.Origin)
 	for _, a := range s.arms {
-		text := fmt.Sprintf("arm %q: %s", a.Name, a.record.Target)
-		if a.record.Version != "" {
-			text += ", " + a.record.Version
-		}
-		if a.record.Build != "" {
-			text += ", " + a.record.Build
-		}
-		if len(a.record.Flags) > 0 {
-			text += ", " + strings.Join(a.record.Flags, " ")
-		}
-		switch {
-		case a.index == 0:
-			text += "; the baseline"
-		case a.Placebo:
-			text += "; equal to the baseline"
-		default:
-			text += "; differs in " + strings.Join(a.record.Declared, "; ")
-		}
-		c = append(c, text)
+		c = append(c, armText(a.record, s.arms[0].record))
 	}
 	if p := longestPeriod(s.arms); p > 0 {
 		add("what an arm puts off is charged to the window that caused it: each window ends %v after its last answer, in every arm", s.plan.Settle)
@@ -99,6 +82,30 @@ func (s *session) conditions() []string {
 		add("gate %q off: %s", name, reason)
 	}
 	return c
+}
+
+// armText says what an arm is; of the others only what is not as in the
+// baseline.
+func armText(a, baseline ArmRecord) string {
+	var parts []string
+	if a.Baseline || a.SHA256 != baseline.SHA256 {
+		parts = append(parts, a.Target, a.Version, a.Build, "SHA-256 "+a.SHA256)
+	}
+	if len(a.Flags) > 0 && (a.Baseline || !slices.Equal(a.Flags, baseline.Flags)) {
+		parts = append(parts, strings.Join(a.Flags, " "))
+	}
+	switch {
+	case a.Baseline:
+		parts = append(parts, "the baseline")
+	case a.Placebo:
+		parts = append(parts, "equal to the baseline")
+	default:
+		for _, d := range a.Declared {
+			parts = append(parts, "differs in "+clip(d, 300))
+		}
+	}
+	parts = slices.DeleteFunc(parts, func(p string) bool { return p == "" })
+	return fmt.Sprintf("arm %q: %s", a.Name, strings.Join(parts, "; "))
 }
 
 // hostText is the host in one line: what decides what a request costs.

@@ -225,7 +225,7 @@ func (s *session) end(cause error) *End {
 	case cause == nil:
 		return &End{Complete: true}
 	case errors.As(cause, &invalid):
-		return &End{Reason: invalid.Error()}
+		return &End{Reason: invalid.summary()}
 	}
 	return nil
 }

@@ -21,16 +21,21 @@ type InvalidError struct {
 }
 
 func (e *InvalidError) Error() string {
+	text := e.summary()
+	for _, r := range e.Last {
+		text += "\n  " + r.String()
+	}
+	return text
+}
+
+// summary is the first line of the error.
+func (e *InvalidError) summary() string {
 	names := make([]string, 0, len(e.ByGate))
 	for name, n := range e.ByGate {
 		names = append(names, fmt.Sprintf("%s in %d", name, n))
 	}
 	sort.Strings(names)
-	text := fmt.Sprintf("invalid: %d rounds failed their gates, %d were kept (%s)", e.Failed, e.Kept, strings.Join(names, ", "))
-	for _, r := range e.Last {
-		text += "\n  " + r.String()
-	}
-	return text
+	return fmt.Sprintf("%d rounds failed their gates, %d were kept (%s)", e.Failed, e.Kept, strings.Join(names, ", "))
 }
 
 // run measures: everything from here on touches the machine.

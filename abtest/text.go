@@ -32,7 +32,7 @@ func (s *session) logRound(r RoundRecord) {
 
 func firstFailure(r RoundRecord) string {
 	if failed := r.Gates.Failed(); len(failed) > 0 {
-		text := failed[0].String()
+		text := clip(failed[0].String(), 240)
 		if len(failed) > 1 {
 			text += fmt.Sprintf(" (and %d more)", len(failed)-1)
 		}
@@ -157,4 +157,12 @@ func (r Result) Conditions() []string {
 func (r Result) gateConditions() []string {
 	return []string{fmt.Sprintf("rounds: %d planned, %d kept, %d not kept; attempt %d at this experiment in its record directory",
 		r.Planned, r.Kept, r.Failed, r.Session.Attempt)}
+}
+
+// clip shortens a text for a line.
+func clip(s string, n int) string {
+	if r := []rune(s); len(r) > n {
+		return string(r[:n-1]) + "…"
+	}
+	return s
 }
