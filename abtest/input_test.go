@@ -18,7 +18,6 @@ import (
 	"github.com/tareperf/tare/internal/child"
 	"github.com/tareperf/tare/internal/need"
 	"github.com/tareperf/tare/loadgen"
-	"github.com/tareperf/tare/pinning"
 )
 
 // small is an experiment of seconds on the embedded proxy. Its windows are too
@@ -183,14 +182,6 @@ func TestDeadlineTooShort(t *testing.T) {
 	require.ErrorContains(t, err, "pass go test -timeout ")
 	require.Greater(t, deadline.timeout(), deadline.Need)
 	require.Greater(t, deadline.Need, 24*2*3*time.Second)
-}
-
-// TestOneCPU: with its affinity on one CPU this process has one CPU.
-func TestOneCPU(t *testing.T) {
-	_, err := pinning.Topology{Online: pinning.NewCPUSet(0), Allowed: pinning.NewCPUSet(0)}.Plan(pinning.Wish{})
-	var few *pinning.TooFewCPUsError
-	require.ErrorAs(t, err, &few)
-	require.ErrorContains(t, err, "needs at least 2 CPUs, has 1")
 }
 
 func TestMeasureWithoutMain(t *testing.T) {

@@ -35,7 +35,7 @@ func killExperiment(t *testing.T) Experiment {
 // TestKilledChild is the process that TestSIGKILL kills.
 func TestKilledChild(t *testing.T) {
 	if os.Getenv(killDirEnv) == "" {
-		t.Skip("part of TestSIGKILL, which runs it in a process of its own")
+		return // TestSIGKILL runs it
 	}
 	_, err := Measure(context.Background(), killExperiment(t))
 	require.NoError(t, err)
