@@ -106,7 +106,7 @@ func (e Experiment) check() error {
 		field  string
 		value  time.Duration
 		lo, hi time.Duration
-	}{{"Window", e.Window, minWindow, maxWindow}, {"Warmup", e.Warmup, 0, maxWindow}} {
+	}{{"Window", e.Window, minWindow, maxWindow}, {"Warmup", e.Warmup, 100 * time.Millisecond, maxWindow}} {
 		if d.value < d.lo || d.value > d.hi {
 			return &InputError{d.field, d.value.String(), fmt.Sprintf("use %v to %v, or 0 for the default", d.lo, d.hi)}
 		}

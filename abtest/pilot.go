@@ -12,7 +12,7 @@ const (
 	pilotTarget  = 0.29  // of the proxy's CPUs: the middle of what the busy gate allows
 	pilotNear    = 0.015 // a rate this close to the target is taken
 	pilotTries   = 10
-	pilotWindow  = 1500 * time.Millisecond
+	pilotWindow  = 1200 * time.Millisecond
 	pilotMaxRate = 500000
 	liveTarget   = 0.74 // of the proxy's CPUs for the live arms together
 )

@@ -33,7 +33,7 @@ type PlannedRound struct {
 
 const (
 	minBlocks       = 6 // fewer give an interval that means nothing
-	quietLook       = 400 * time.Millisecond
+	quietLook       = 300 * time.Millisecond
 	settleMargin    = 50 * time.Millisecond
 	restartOverhead = 700 * time.Millisecond // start, connect, look at the host, stop
 	windowOverhead  = 150 * time.Millisecond
@@ -118,7 +118,7 @@ func (p Plan) Duration() time.Duration {
 		}
 	}
 	for range p.Blocks {
-		total += (p.Warmup+p.Settle)*time.Duration(len(p.Schedule[0].Order)) + 2*restartOverhead
+		total += p.Warmup + p.Settle + 2*restartOverhead
 	}
 	return total
 }

@@ -218,12 +218,7 @@ func (s *session) enterBlock(ctx context.Context, index int) error {
 	if err := s.gen.open(ctx, s.e.Load, s.live); err != nil {
 		return err
 	}
-	for i := 1; i < len(live); i++ {
-		if err := s.warm(ctx, []int{0, i}); err != nil {
-			return err
-		}
-	}
-	return nil
+	return s.warm(ctx)
 }
 
 // restartRound runs each arm of the order in a process of its own.
@@ -252,7 +247,7 @@ func (s *session) restartRun(ctx context.Context, r *RoundRecord, a *arm, pos in
 	s.live = []*liveArm{l}
 	err = s.gen.open(ctx, s.e.Load, s.live)
 	if err == nil {
-		err = s.warm(ctx, []int{0})
+		err = s.warm(ctx)
 	}
 	if err == nil {
 		var run RunRecord
@@ -267,13 +262,16 @@ func (s *session) restartRun(ctx context.Context, r *RoundRecord, a *arm, pos in
 	return results, errors.Join(err, s.stopArms())
 }
 
-// warm loads the targets on fresh processes, unmeasured, and waits until what
-// they put off is done.
-func (s *session) warm(ctx context.Context, targets []int) error {
-	if s.e.Warmup == 0 {
-		return nil
+// warm loads all live arms, fresh processes, unmeasured, and waits until what
+// they put off is done. Where more arms are alive than will be under load
+// together, each gets its share of the load of two.
+func (s *session) warm(ctx context.Context) error {
+	targets := make([]int, len(s.live))
+	for i := range targets {
+		targets[i] = i
 	}
-	if _, err := s.gen.run(ctx, targets, s.rate, s.e.Warmup, s.plan.Seed, s.plan.Drain); err != nil {
+	rate := s.rate * min(1, 2/float64(len(targets)))
+	if _, err := s.gen.run(ctx, targets, rate, s.plan.Warmup, s.plan.Seed, s.plan.Drain); err != nil {
 		return fmt.Errorf("warm up: %w", err)
 	}
 	return sleep(ctx, s.plan.Settle)
