@@ -18,7 +18,7 @@ func familiesSection(t *table, reps int, seed uint64) {
 			for j := range rows {
 				rows[j] = make([]float64, n)
 			}
-			for range max(1, reps/10) {
+			for range max(1, reps/4) {
 				z.fill(rng, base)
 				var p []float64
 				bare, covered := false, true

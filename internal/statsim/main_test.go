@@ -13,9 +13,9 @@ import (
 func TestShort(t *testing.T) {
 	for _, s := range sections {
 		t.Run(s.name, func(t *testing.T) {
-			reps := map[string]int{"rounds": 400, "families": 600, "sessions": 240}[s.name]
+			reps := map[string]int{"rounds": 400, "arms": 400, "blocks": 400, "families": 200, "sessions": 240}[s.name]
 			if reps == 0 {
-				reps = 1600 // most lines of these sections use a quarter of it
+				reps = 1600
 			}
 			tab := &table{title: s.title}
 			s.run(tab, reps, 1)
@@ -28,7 +28,7 @@ func TestShort(t *testing.T) {
 // The check itself can fail: intervals known to be too short are seen.
 func TestShortIntervalsAreSeen(t *testing.T) {
 	tab := &table{}
-	blocksSection(tab, 3200, 2)
+	blocksSection(tab, 800, 2)
 	l := tab.at("t over rounds (pseudo-replication)", "normal", 12, 0, 95, none, false)
 	require.Equal(t, "OFF", l.mark(3))
 	l.promise = exact

@@ -71,7 +71,7 @@ func armsSection(t *table, reps int, seed uint64) {
 			rng := stream(seed, 2, ni, n)
 			a, b, e := make([]float64, n), make([]float64, n), make([]float64, n)
 			rounds := make([]stats.Round, n)
-			for range max(1, reps/4) {
+			for range reps {
 				z.fill(rng, a)
 				z.fill(rng, b)
 				for i := range rounds {
@@ -130,7 +130,7 @@ func blocksSection(t *table, reps int, seed uint64) {
 			rng := stream(seed, 3, ni, n)
 			restart, e := make([]float64, n), make([]float64, n*per)
 			r, block := make([]float64, n*per), make([]int, n*per)
-			for rep := range max(1, reps/4) {
+			for rep := range reps {
 				z.fill(rng, e)
 				normalNoise(rng, restart)
 				for i := range r {

@@ -117,7 +117,7 @@ func (t *table) String() string {
 		if l.width > 0 {
 			w = fmt.Sprintf("%.3g", l.width/float64(max(1, l.reps-l.failed)))
 		}
-		mark := l.mark(3)
+		mark := l.mark(markErrors)
 		if l.promise != none {
 			mark += " *"
 		}
