@@ -25,7 +25,7 @@ import "math"
 // A finding, a row near the floor or one that needs a second session whose arms
 // ran at different busy shares is then worded as a bound, if the slope of cost
 // against load is known. Equivalence needs no floor, but is not claimed below a
-// known one. Intervals are at 95%. Units are percent throughout.
+// known one, nor between arms that were not equally busy. Intervals are at 95%. Units are percent throughout.
 func Judge(in VerdictInput) Verdict {
 	if in.Effect.Sessions <= 1 && in.Effect.Between && in.Widened == nil {
 		e := in.Effect // handed in already widened
@@ -92,6 +92,14 @@ func decide(in VerdictInput) (v Verdict) {
 		if equivalent && (hasWarning(in.Warnings, TooFewBlocks) || hasWarning(in.Warnings, TooFewRounds)) {
 			equivalent = false
 			v.Notes = append(v.Notes, "equivalence is not claimed: too few restarts or rounds")
+		}
+		if equivalent && in.Load != nil && in.Load.Direction != BoundNone {
+			equivalent = false
+			v.Notes = append(v.Notes, "equivalence is not claimed: the arms were not equally busy")
+		}
+		if equivalent && !one && !in.Effect.Between {
+			equivalent = false
+			v.Notes = append(v.Notes, "equivalence is not claimed: the spread between sessions is not in the interval")
 		}
 	}
 	i := in.Effect.interval(0.95)

@@ -167,4 +167,8 @@ func TestVerdictNotes(t *testing.T) {
 	v = Judge(VerdictInput{Effect: e, Floor: &Floor{Percent: 1}, Load: &unknown})
 	require.Equal(t, Finding, v.Kind, "no slope, no wording")
 	require.Contains(t, v.Notes, unknown.Text)
+	v = Judge(VerdictInput{Effect: published(0, -.4, .4), EquivalenceBound: 1, Load: &unknown})
+	require.Equal(t, NoResolvedDifference, v.Kind, "what load did to the effect is unknown")
+	v = Judge(VerdictInput{Effect: Effect{Value: .1, SE: .1, DF: 9, Sessions: 3}, EquivalenceBound: 1})
+	require.Equal(t, NoResolvedDifference, v.Kind)
 }
