@@ -85,7 +85,8 @@ func geometricMean(ratios []float64, o settled) (*Alternative, string) {
 // largest with 2·P(W < k) ≤ 1−level; its Level is the one reached, at or above
 // the asked one where n allows (n ≥ 6 for 95%), else the widest there is with
 // the lower level it has. n=12: 14th to 65th of 78, level 0.9575.
-// Source: Hodges and Lehmann (1963), Tukey (1949). Assumes symmetry.
+// Source: Hodges and Lehmann (1963), Tukey (1949). Assumes independent values,
+// symmetric around their middle; the result is in their unit.
 // Exact up to 60 values, normal approximation with continuity correction
 // beyond, refused beyond 2000.
 func HodgesLehmann(values []float64, o Options) (Alternative, error) {

@@ -9,7 +9,8 @@ import "math"
 //
 // the sum of the hypergeometric probabilities of all tables with the same
 // margins that are no more probable than this one. Source: Fisher (1935), in
-// the two-sided form of R's fisher.test. Counts must not be negative or above 1e6.
+// the two-sided form of R's fisher.test. Assumes independent counts. They must
+// not be negative or above 1e6.
 func FisherExact(a, b, c, d int) (float64, error) {
 	for _, v := range []int{a, b, c, d} {
 		if v < 0 || v > 1_000_000 {
@@ -67,7 +68,8 @@ type Discards struct {
 // Void when P ≤ 0.05 (the arms did not fail alike, so that the rest is a
 // selection), or when the two estimates disagree: With lies outside the 95%
 // interval of Without, or one interval excludes zero on a side where the other
-// does not. with is nil when no discarded round gave a number.
+// does not. Source: Fisher's exact test and Bonferroni; the rule is this
+// package's. Assumes that rounds fail independently. with is nil when no discarded round gave a number.
 func CheckDiscards(arms []ArmRounds, without Effect, with *Effect) (Discards, error) {
 	d := Discards{Arms: arms, P: 1, Without: without, With: with}
 	if len(arms) < 2 {

@@ -54,7 +54,8 @@ func (e Effect) check(quantity string) error {
 	return nil
 }
 
-// Interval is Value ± t_DF·SE at the given level; 0 means 0.95.
+// Interval is Value ± t_DF·SE at the given level; 0 means 0.95. Source: Student
+// (1908). Assumes a normal estimate with DF degrees of freedom behind SE.
 func (e Effect) Interval(level float64) (Interval, error) {
 	if err := e.check("interval"); err != nil {
 		return Interval{}, err
@@ -80,7 +81,8 @@ func (e Effect) interval(level float64) Interval {
 	return Interval{e.Value - h, e.Value + h, level, name}
 }
 
-// P is the two-sided p of no effect, from t = Value/SE. It is never zero.
+// P is the two-sided p of no effect, from t = Value/SE. It is never zero. Source
+// and what it assumes: as Interval.
 func (e Effect) P() (float64, error) {
 	if err := e.check("p"); err != nil {
 		return 0, err

@@ -27,7 +27,8 @@ type Equivalent struct {
 // the same as the 90% interval lying inside (−bound, bound). Source:
 // Schuirmann (1987). bound > 0, in percent, fixed before looking. Give it the
 // widened effect where the claim is about the setting and not about one session.
-// Assumes what the effect's interval assumes; a wide interval never passes.
+// Assumes what the effect's interval assumes; a wide interval never passes. Not
+// corrected for a family: each row's claim stands alone.
 func Equivalence(e Effect, bound float64) (Equivalent, error) {
 	if !(bound > 0 && bound <= maxMagnitude) {
 		return Equivalent{}, &OptionError{"bound", bound, "a positive number of percent"}
@@ -96,8 +97,8 @@ type Budget struct {
 
 // AskBudget answers "is the change under limit percent?": yes when the upper
 // one-sided 95% confidence limit is below it, no when the lower one is above it,
-// undecided otherwise. Each wrong answer has a chance of at most 5%.
-// Assumes what the effect's interval assumes.
+// undecided otherwise: value ± t_{ν,.95}·SE against limit. Each wrong answer has
+// a chance of at most 5%. Source: one-sided t tests, Student (1908). Assumes what the effect's interval assumes.
 func AskBudget(e Effect, limit float64) (Budget, error) {
 	if !(math.Abs(limit) <= maxMagnitude) {
 		return Budget{}, &OptionError{"limit", limit, "a finite number of percent"}

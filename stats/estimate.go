@@ -112,8 +112,8 @@ func MeanOfRatios(ratios []float64, o Options) (Estimate, error) {
 
 // MeanOfDifferences is the estimate of a difference per round in any unit, for
 // example nanoseconds per response, variant minus baseline: the paired t
-// interval, with the same checks as MeanOfRatios but no log-ratio.
-// Assumes what MeanOfRatios assumes.
+// interval d̄ ± t_{n−1}·s/√n, with the same checks as MeanOfRatios but no
+// log-ratio. Source: Student (1908). Assumes what MeanOfRatios assumes.
 func MeanOfDifferences(differences []float64, o Options) (Estimate, error) {
 	if err := checkValues("mean of differences", differences); err != nil {
 		return untested(len(differences), 0), err

@@ -90,7 +90,8 @@ func (f Floor) withSpread(e Effect, spread *Spread) (Floor, error) {
 
 // FloorFromPlacebo is the floor of those very minutes: an arm equal to the
 // baseline, measured in the same rounds as the row. |e|+h of the placebo, and
-// √(h²+(1.96τ)²) where a spread is known. Assumes that the placebo had the same
+// √(h²+(1.96τ)²) where a spread is known. Source: FloorFromAA's rule for one
+// session. Assumes that the placebo had the same
 // number of rounds and the same share of them as the row.
 func FloorFromPlacebo(placebo Effect, spread *Spread) (Floor, error) {
 	if err := placebo.check("floor"); err != nil {
@@ -115,7 +116,7 @@ type Bias struct {
 }
 
 // PooledBias pools two or more A/A sessions and tests them against a bound in
-// percent, declared beforehand. See Pool for formula and source.
+// percent, declared beforehand. Formula, source and what it assumes: as Pool.
 func PooledBias(aa []Effect, bound float64) (Bias, error) {
 	studies, err := studiesOf(aa)
 	if err != nil {

@@ -14,6 +14,7 @@ type RowMean struct {
 // excluded and named by its index; it neither drags the mean to zero nor is it
 // passed over in silence. No row at all is a *NotTestableError. A mean over rows
 // describes the table; it has no interval here, because rows are no sample.
+// Source: Fleming and Wallace (1986). Assumes that every row counts the same.
 func GeometricMean(ratios []float64) (RowMean, error) {
 	var m RowMean
 	var l []float64

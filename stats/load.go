@@ -33,9 +33,11 @@ type LoadSlope struct {
 //	b = Σ(x−x̄)(y−ȳ)/Σ(x−x̄)² = Σ c_i·y_i, Var b = Σ c_i²·SE_i²
 //
 // given in percent of the mean cost, degrees of freedom by Satterthwaite from
-// the points' own; the error of the mean is neglected beside the slope's. Unweighted, because weights from estimated errors favour the
-// points whose error came out small and make the interval cover 93%. Assumes independent points and a straight
-// line between them; LackOfFitP looks at the latter (weighted residuals, χ² with points−2).
+// the points' own; the error of the mean is neglected beside the slope's.
+// Unweighted, because weights from estimated errors favour the points whose
+// error came out small and make the interval cover 93%. Source: Satterthwaite
+// (1946), for a linear contrast. Assumes independent points and a straight line
+// between them; LackOfFitP looks at the latter (weighted residuals, χ² with points−2).
 // Without a standard error on every point there is no slope and no wording: a
 // *NotTestableError.
 func SlopeOfCost(points []LoadPoint) (LoadSlope, error) {
@@ -143,7 +145,8 @@ const busyTolerance = 1
 // measured effect is slope × (variant − baseline). If the slope is negative
 // (responses get cheaper as the proxy gets busier) and the variant was
 // busier, the effect was measured too low: a lower bound. To first order, in
-// percent of the cost at the slope's rates; the busy shares are taken as exact.
+// percent of the cost at the slope's rates. Source: the law of propagation, here
+// one term. Assumes that the slope is the variant's too and the busy shares exact.
 //
 // slope nil, a slope whose interval contains zero, points that do not lie on a
 // line, or busy shares outside the slope's range give BoundUnknown: no wording.

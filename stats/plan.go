@@ -80,8 +80,8 @@ func nctSurvival(t, df, delta float64) float64 {
 //
 //	P(T'_{ν,δ} > t_{ν,1−α/2}) + P(T'_{ν,δ} < −t), SE² = SD²/(kn) + τ²/k,
 //
-// ν = k(n−1), or Satterthwaite with the spread's degrees of freedom. Noncentral
-// t by AS 243 (Lenth 1989), through gonum. Assumes normal rounds.
+// ν = k(n−1), or Satterthwaite with the spread's degrees of freedom. Source: the
+// noncentral t by AS 243, Lenth (1989), through gonum. Assumes normal rounds.
 func (d Design) Power(difference float64, rounds int) (float64, error) {
 	alpha, k, tau, taudf, err := d.settle()
 	if err != nil {
@@ -99,7 +99,7 @@ func (d Design) Power(difference float64, rounds int) (float64, error) {
 // Rounds is the smallest number of rounds (per session) that finds a true change
 // of difference percent with the given power (0 means 0.80). Where the
 // between-session spread makes that impossible at any number, it is a
-// *NotTestableError that names the limit. See Power.
+// *NotTestableError that names the limit. Source and what it assumes: as Power.
 func (d Design) Rounds(difference, want float64) (int, error) {
 	alpha, k, tau, taudf, err := d.settle()
 	if err != nil {
@@ -133,7 +133,7 @@ func (d Design) Rounds(difference, want float64) (int, error) {
 }
 
 // Detectable is the change in percent that the given rounds (per session) find
-// with the given power (0 means 0.80). See Power.
+// with the given power (0 means 0.80). Source and what it assumes: as Power.
 func (d Design) Detectable(rounds int, want float64) (float64, error) {
 	alpha, k, tau, taudf, err := d.settle()
 	if err != nil {
@@ -156,7 +156,7 @@ func detectable(n, want, sd, alpha, k, tau, taudf float64) float64 {
 // Limit is the change that no number of rounds in these sessions can do better
 // than, set by the between-session spread: (t_{1−α/2}+…)·τ/√k, which with a known
 // spread at 80% and 5% is 2.80·τ/√k. Zero without a spread: there is no such
-// limit for a claim about this session only.
+// limit for a claim about this session only. Source and what it assumes: as Power.
 func (d Design) Limit(want float64) (float64, error) {
 	alpha, k, tau, taudf, err := d.settle()
 	if err != nil {

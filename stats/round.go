@@ -54,7 +54,8 @@ type Round struct {
 //	(variant cost / variant responses) / (baseline cost / baseline responses).
 //
 // With two runs of each arm in the order A-B-B-A and equal traffic it is exact
-// under additive linear drift. A cost per response, not a cost: work that
+// under additive linear drift. Source: the counterbalanced design of ABBA.
+// Assumes counters that cover the same responses as the counts. A cost per response, not a cost: work that
 // doubled its throughput at 1.5 times the cost became 25% cheaper.
 func (r Round) Ratio() (float64, error) {
 	a, err := r.Baseline.PerResponse()

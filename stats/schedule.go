@@ -3,6 +3,7 @@ package stats
 // ABBA is the schedule of two arms, 0 the baseline: A-B-B-A in even rounds and
 // B-A-A-B in odd ones. A-B-B-A cancels a linear drift within the round, and the
 // alternation what is left of a curved one (warm-up). rounds should be even.
+// Source: counterbalancing, Cox (1958). Assumes drift smooth over a few rounds.
 func ABBA(rounds int) [][]int {
 	var s [][]int
 	for i := range max(0, rounds) {
@@ -21,7 +22,8 @@ func ABBA(rounds int) [][]int {
 // rounds, odd ones twice as many; whole repeats of the design stay balanced.
 //
 // First row 0, 1, k−1, 2, k−2, …; row i adds i modulo k; for odd k the same rows
-// reversed are appended. Source: Williams (1949). Cyclic rotation is not enough:
+// reversed are appended. Source: Williams (1949). Assumes that a run can carry
+// over to the next one only. Cyclic rotation is not enough:
 // it balances positions, but lets every arm follow the same neighbour.
 func Williams(arms int) ([][]int, error) {
 	if arms < 2 || arms > 1000 {

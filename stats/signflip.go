@@ -121,7 +121,8 @@ type SignCount struct {
 //
 //	p = min(1, 2·Σ_{j≥Same} C(m,j)/2^m), m = Of−Zero.
 //
-// 12 of 12 is .000488; 33 of 37 is 1.08e-6. All zero gives p = 1.
+// 12 of 12 is .000488; 33 of 37 is 1.08e-6. All zero gives p = 1. Source: the
+// sign test, Arbuthnot (1710), Dixon and Mood (1946). Assumes independent units.
 func CountSigns(d []float64) SignCount {
 	var pos, neg int
 	c := SignCount{Of: len(d), P: 1}

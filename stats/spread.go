@@ -100,6 +100,8 @@ func Widen(e Effect, spread Spread) (Effect, []Warning, error) {
 //
 //	m = mean(e_j), SE² = Σ(se_j²)/k² + τ²/k, degrees of freedom by Satterthwaite.
 //
+// Source: Satterthwaite (1946). Assumes that the row varies between sessions as
+// the rows behind spread do; SessionsDisagree warns where it does not.
 // A row's own few sessions cannot estimate τ: with four, the usual estimators
 // say zero in a quarter of cases at τ = 0.34.
 func Borrow(sessions []Effect, spread Spread) (Effect, []Warning, error) {

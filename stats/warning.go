@@ -58,6 +58,7 @@ type Warning struct {
 	Text string `json:"text"`
 }
 
+// String is "code: text".
 func (w Warning) String() string { return string(w.Code) + ": " + w.Text }
 
 func warn(list *[]Warning, code Code, format string, args ...any) {
