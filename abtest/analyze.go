@@ -3,25 +3,30 @@ package abtest
 import (
 	"errors"
 	"math"
+	"slices"
 	"sort"
 	"time"
 
 	"github.com/tareperf/tare/stats"
 )
 
-// Result is what a record says. It is a pure function of the record.
+// Result is what a record says: a pure function of it, but for RowsPath and
+// Took.
 type Result struct {
-	RecordPath string
-	RowsPath   string // the file that holds Text, "" if there is none
-	Name       string
-	Session    Session
-	Rate       float64 // requests per second for each arm
-	Planned    int     // rounds
-	Kept       int
-	Failed     int // rounds that failed a gate or were interrupted
-	Complete   bool
-	Ended      string // why the session ended early, "" if it did not or may be resumed
-	Took       time.Duration
+	RecordPath  string
+	RowsPath    string // the file that holds Text, "" if there is none
+	Name        string
+	Session     Session
+	Rate        float64 // requests per second for each arm
+	Planned     int     // rounds
+	Kept        int
+	Failed      int // rounds that failed a gate or were interrupted
+	Interrupted int // of those
+	Resumed     int // times that the session was resumed
+	Arrivals    Arrivals
+	Complete    bool
+	Ended       string // why the session ended early, "" if it did not or may be resumed
+	Took        time.Duration
 
 	// Placebo is the row of the arm that equals the baseline: the floor of
 	// these very minutes. Nil if the experiment declined it.
@@ -94,9 +99,21 @@ func Analyze(r Record) (Result, error) {
 	if len(r.Session.Arms) == 0 {
 		return result, &RecordError{Path: r.Path, Line: 1, Err: errors.New("the session has no arms")}
 	}
+	for _, round := range r.Rounds {
+		if round.Interrupted != "" {
+			result.Interrupted++
+		}
+	}
+	for _, n := range r.Notes {
+		if n.Resumed {
+			result.Resumed++
+		}
+	}
+	result.Arrivals = arrivals(kept)
 	base := r.Session.Arms[0].Name
+	starts := startOrder(r)
 	for _, a := range r.Session.Arms[1:] {
-		row := newRow(r, base, a.Name, kept)
+		row := newRow(r, base, a.Name, kept, starts)
 		if a.Placebo && result.Placebo == nil {
 			result.Placebo = &row
 			continue
@@ -111,21 +128,50 @@ func Analyze(r Record) (Result, error) {
 
 // pairs extracts one paired round per record round in which both arms have
 // samples: in Duet the window in which they met, in Restart all their runs.
-func pairs(rounds []RoundRecord, base, variant string) []stats.Round {
+func pairs(rounds []RoundRecord, starts map[int][]string, base, variant string) []stats.Round {
 	var out []stats.Round
 	for i, round := range rounds {
-		a, b, order := meet(round, base, variant)
+		a, b := meet(round, base, variant)
 		if len(a) == 0 || len(b) == 0 {
 			continue
+		}
+		order := 0
+		switch names, duet := starts[round.Block]; {
+		case duet: // who was started first in the block
+			order = 1
+			if slices.Index(names, variant) < slices.Index(names, base) {
+				order = -1
+			}
+		case first(a) < first(b): // who ran first in the round
+			order = 1
+		default:
+			order = -1
 		}
 		out = append(out, stats.Round{Index: i, Block: round.Block, Order: order, Baseline: pool(a), Variant: pool(b)})
 	}
 	return out
 }
 
-// meet returns the samples of two arms that are compared in a round, and which
-// of them came first (+1: the baseline, 0: neither).
-func meet(round RoundRecord, base, variant string) (a, b []Sample, order int) {
+// startOrder gives, by block, the arms in the order of their starts.
+func startOrder(r Record) map[int][]string {
+	starts := map[int][]string{}
+	for _, b := range r.Blocks {
+		starts[b.Index] = b.Starts
+	}
+	return starts
+}
+
+// first is the earliest place in the round.
+func first(samples []Sample) int {
+	place := samples[0].Position
+	for _, s := range samples {
+		place = min(place, s.Position)
+	}
+	return place
+}
+
+// meet returns the samples of two arms that are compared in a round.
+func meet(round RoundRecord, base, variant string) (a, b []Sample) {
 	for _, run := range round.Runs {
 		var ra, rb []Sample
 		for _, s := range run.Samples {
@@ -141,13 +187,7 @@ func meet(round RoundRecord, base, variant string) (a, b []Sample, order int) {
 		}
 		a, b = append(a, ra...), append(b, rb...)
 	}
-	if len(a) == 1 && len(b) == 1 && a[0].Position != b[0].Position {
-		order = 1
-		if b[0].Position < a[0].Position {
-			order = -1
-		}
-	}
-	return a, b, order
+	return a, b
 }
 
 func pool(samples []Sample) stats.Arm {
@@ -158,9 +198,9 @@ func pool(samples []Sample) stats.Arm {
 	return stats.Total(arms...)
 }
 
-func newRow(r Record, base, variant string, kept []RoundRecord) Row {
+func newRow(r Record, base, variant string, kept []RoundRecord, starts map[int][]string) Row {
 	row := Row{Experiment: r.Session.Name, Arm: variant, Baseline: base}
-	rounds := pairs(kept, base, variant)
+	rounds := pairs(kept, starts, base, variant)
 	est, err := stats.FromRounds(rounds, stats.Options{})
 	row.Estimate = est
 	if err != nil {
@@ -170,7 +210,7 @@ func newRow(r Record, base, variant string, kept []RoundRecord) Row {
 	row.BaselineBusy, row.VariantBusy = busy(kept, base, variant)
 	whole := wholeRounds(r)
 	if len(whole) > len(kept) {
-		if e, err := stats.FromRounds(pairs(whole, base, variant), stats.Options{}); err == nil {
+		if e, err := stats.FromRounds(pairs(whole, starts, base, variant), stats.Options{}); err == nil {
 			row.WithFailed = &e
 		}
 	}
@@ -223,7 +263,7 @@ func byBlock(values []float64, blocks []int) []float64 {
 func busy(rounds []RoundRecord, base, variant string) (a, b float64) {
 	var na, nb float64
 	for _, round := range rounds {
-		sa, sb, _ := meet(round, base, variant)
+		sa, sb := meet(round, base, variant)
 		for _, s := range sa {
 			a, na = a+s.Busy, na+1
 		}

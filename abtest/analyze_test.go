@@ -142,7 +142,7 @@ func TestExperimentMarshals(t *testing.T) {
 	e := small(t)
 	e, err := e.withDefaults()
 	require.NoError(t, err)
-	first, text, err := fingerprint(e)
+	first, question, text, err := fingerprints(e)
 	require.NoError(t, err)
 	var m map[string]any
 	require.NoError(t, json.Unmarshal(text, &m))
@@ -150,11 +150,16 @@ func TestExperimentMarshals(t *testing.T) {
 	require.Equal(t, "embedded proxy", m["Baseline"].(map[string]any)["Target"].(map[string]any)["kind"])
 
 	e.Seed, e.RecordDir, e.Resume = 99, "elsewhere", ResumeMust
-	same, _, err := fingerprint(e)
+	same, _, _, err := fingerprints(e)
 	require.NoError(t, err)
 	require.Equal(t, first, same)
 	e.Rounds++
-	other, _, err := fingerprint(e)
+	other, still, _, err := fingerprints(e)
 	require.NoError(t, err)
 	require.NotEqual(t, first, other)
+	require.Equal(t, question, still, "more rounds are another attempt at the same question")
+	e.Load.Rate++
+	_, another, _, err := fingerprints(e)
+	require.NoError(t, err)
+	require.NotEqual(t, question, another)
 }

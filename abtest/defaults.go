@@ -67,16 +67,14 @@ func (e Experiment) withDefaults() (Experiment, error) {
 		e.Warmup = 2 * time.Second
 	}
 	if e.smoke {
-		e.Rounds, e.Window, e.Warmup = minRounds, minWindow, minWindow
+		e.Rounds, e.Blocks, e.Redo = minRounds, 0, 0
+		e.Window, e.Warmup = minWindow, minWindow
 	}
 	if e.RecordDir == "" {
 		e.RecordDir = os.Getenv("TARE_RECORD_DIR")
 	}
 	if e.RecordDir == "" {
 		e.RecordDir = "tare-records"
-	}
-	if e.Load.Connections == 0 {
-		e.Load.Connections = 32
 	}
 	if e.Load.Arrival == "" {
 		e.Load.Arrival = loadgen.Jitter
@@ -123,6 +121,9 @@ func (e Experiment) check() error {
 			return &InputError{n.field, fmt.Sprint(n.value), fmt.Sprintf("use %d to %d, or 0 for the default", n.lo, n.hi)}
 		}
 	}
+	if e.Way == Duet && e.Rounds < minBlocks && !e.smoke {
+		return &InputError{"Rounds", fmt.Sprint(e.Rounds), fmt.Sprintf("use at least %d in a duet: the interval is computed over that many blocks", minBlocks)}
+	}
 	if e.Blocks != 0 && e.Blocks < minBlocks && !e.smoke {
 		return &InputError{"Blocks", fmt.Sprint(e.Blocks), fmt.Sprintf("use at least %d: the interval is computed over blocks", minBlocks)}
 	}
@@ -145,7 +146,7 @@ func (e Experiment) checkArms() error {
 	if len(e.Variants) == 0 {
 		return &InputError{"Variants", "empty", "give at least one arm to compare with the baseline"}
 	}
-	seen := map[string]bool{}
+	seen, placebo := map[string]bool{}, ""
 	for i, a := range e.arms() {
 		field := "Baseline"
 		if i > 0 {
@@ -158,10 +159,15 @@ func (e Experiment) checkArms() error {
 			return &InputError{field + ".Name", fmt.Sprintf("%q, a second time", a.Name), "give every arm its own name"}
 		case a.Target == nil:
 			return &InputError{field + ".Target", "nil", "give the arm a target, for example envoy.Proxy"}
+		case a.Placebo && placebo != "":
+			return &InputError{field + ".Placebo", "true, as of " + placebo, "declare one placebo"}
 		case i == 0 && a.Placebo:
 			return &InputError{field + ".Placebo", "true", "only a variant can be a placebo"}
 		}
 		seen[a.Name] = true
+		if a.Placebo {
+			placebo = a.Name
+		}
 	}
 	return nil
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/tareperf/tare/counters"
+	"github.com/tareperf/tare/gate"
 	"github.com/tareperf/tare/pinning"
 )
 
@@ -19,7 +20,7 @@ func (s *session) describe() error {
 	h := &s.header
 	h.Name, h.Plan, h.CPUs, h.Metric = s.e.Name, s.plan, s.cpus, s.e.Metric
 	h.Smoke, h.Equivalence = s.e.smoke, s.e.Equivalence
-	if h.Fingerprint, h.Experiment, err = fingerprint(s.e); err != nil {
+	if h.Fingerprint, h.Question, h.Experiment, err = fingerprints(s.e); err != nil {
 		return err
 	}
 	if h.BootID, err = s.fs.BootID(); err != nil {
@@ -41,16 +42,23 @@ func (s *session) describe() error {
 		h.Arms = append(h.Arms, a.record)
 		parts = append(parts, a.record.SHA256)
 	}
+	if s.nginx.Path != "" {
+		sum, err := fileSHA256(s.nginx.Path)
+		if err != nil {
+			return err
+		}
+		parts = append(parts, sum)
+	}
 	h.Code = strings.Join(parts, " ")
-	h.Origin = originText(s.e.Origin)
+	h.Origin = s.originText()
 	h.Conditions = s.conditions()
 	return nil
 }
 
-func originText(o Origin) string {
-	switch t := o.(type) {
+func (s *session) originText() string {
+	switch t := s.e.Origin.(type) {
 	case Nginx:
-		return fmt.Sprintf("nginx, %d-byte bodies", t.BodySize)
+		return fmt.Sprintf("nginx %s, %d-byte bodies", s.nginx.Version, t.BodySize)
 	case EmbeddedOrigin:
 		return fmt.Sprintf("embedded origin, %d-byte bodies", t.BodySize)
 	}
@@ -70,7 +78,7 @@ func (s *session) conditions() []string {
 		add("given up: %s", g)
 	}
 	spec := s.e.Load
-	add("load: open loop, %s arrivals, one at a time, %d connections to each arm over loopback, %s",
+	add("load: open loop, %s arrivals, %d connections to each arm over loopback, %s",
 		spec.Arrival, spec.Connections, s.header.Origin)
 	for _, a := range s.arms {
 		c = append(c, armText(a.record, s.arms[0].record))
@@ -78,8 +86,15 @@ func (s *session) conditions() []string {
 	if p := longestPeriod(s.arms); p > 0 {
 		add("what an arm puts off is charged to the window that caused it: each window ends %v after its last answer, in every arm", s.plan.Settle)
 	}
-	for name, reason := range s.e.Gates.Off {
-		add("gate %q off: %s", name, reason)
+	for _, name := range gate.Names() {
+		if reason, off := s.e.Gates.Off[name]; off {
+			add("gate %q off: %s", name, reason)
+		}
+	}
+	limits := s.e.Gates
+	limits.Off = nil
+	if text, err := json.Marshal(limits); err == nil && string(text) != "{}" {
+		add("gate limits changed from their defaults: %s", text)
 	}
 	return c
 }

@@ -42,8 +42,9 @@
 // # What comes out
 //
 // A [Result] with one [Row] per variant, and a record: a file of JSON lines,
-// documented in [Record]. Everything in a Result but the record's path is a
-// pure function of the record; [Analyze] does it again at any time.
+// documented in [Record]. A Result is a pure function of the record, but for
+// how long the run took and where its files are; [Analyze] does it again at any
+// time.
 //
 // # What this package does not do
 //
@@ -59,5 +60,9 @@
 //	TARE_ENVOY        the Envoy binary to use (see package envoy)
 //	TARE_NGINX        the nginx binary to use
 //	TARE_REQUIRE      comma-separated things whose absence fails a test instead of skipping it
+//	TARE_NO_INSTALL   scripts/test installs nothing when set
 //	TARE_KEEP         keep the run directories (rendered configurations, logs) of a run when "1"
+//
+// TARE_LEDGER, TARE_HELPER and TARE_HELPER_CONFIG are set by the harness in
+// the processes that it starts, and are not for users.
 package abtest

@@ -20,9 +20,10 @@ const helperStartTimeout = 10 * time.Second
 // when its standard input closes, as it does when this process dies.
 type helper struct {
 	*child.Process
-	in  *os.File // the helper's standard input
-	out *bufio.Reader
-	raw *os.File
+	stderr string   // file
+	in     *os.File // the helper's standard input
+	out    *bufio.Reader
+	raw    *os.File
 }
 
 // helperSpec says how to start one.
@@ -63,6 +64,7 @@ func startHelper(ctx context.Context, s helperSpec) (_ *helper, err error) {
 		return nil, err
 	}
 	defer stderr.Close()
+	h.stderr = stderr.Name()
 	config, err := json.Marshal(s.config)
 	if err != nil {
 		return nil, err
@@ -117,7 +119,7 @@ func (h *helper) serverReady(ctx context.Context, server string) (smallserver.Re
 	defer stop()
 	ready, err := smallserver.ReadReady(h.out, server)
 	if err != nil {
-		return ready, fmt.Errorf("%s did not get ready: %w", h.Name(), errors.Join(err, h.exitError()))
+		return ready, fmt.Errorf("%s did not get ready: %w%s", h.Name(), errors.Join(err, h.exitError()), h.lastWords())
 	}
 	return ready, nil
 }
@@ -129,4 +131,13 @@ func (h *helper) exitError() error {
 	default:
 		return nil
 	}
+}
+
+// lastWords is the end of what it wrote to its standard error.
+func (h *helper) lastWords() string {
+	text, err := os.ReadFile(h.stderr)
+	if err != nil || len(text) == 0 {
+		return ""
+	}
+	return "; its standard error ends in: " + string(text[max(0, len(text)-2000):])
 }

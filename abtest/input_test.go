@@ -28,7 +28,7 @@ func small(t *testing.T) Experiment {
 		Baseline: Arm{Name: "no log", Target: EmbeddedProxy{FlushInterval: 50 * time.Millisecond}},
 		Variants: []Arm{{Name: "text log", Target: EmbeddedProxy{AccessLog: "text", FlushInterval: 50 * time.Millisecond}}},
 		Metric:   counters.CPUTime,
-		Rounds:   6, Window: minWindow, Warmup: 200 * time.Millisecond,
+		Rounds:   12, Window: minWindow, Warmup: 200 * time.Millisecond,
 		Load:      loadgen.Spec{Rate: 400},
 		RecordDir: t.TempDir(),
 		Resume:    ResumeNever,

@@ -2,12 +2,21 @@ package abtest
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/tareperf/tare/stats"
 )
 
 // judge fills in what rows get from each other: floor, family and verdict.
 func (r *Result) judge(rec Record) error {
+	if p := r.Placebo; p != nil {
+		// Alone: it is no row of the family, and has no floor but itself.
+		p.HolmP = 1
+		if p.Estimate.Testable() {
+			p.HolmP = p.Estimate.P
+		}
+		p.judge(rec, *r, nil, 1)
+	}
 	if len(r.Rows) == 0 {
 		return nil // an A/A experiment: the placebo is all there is
 	}
@@ -37,16 +46,19 @@ func (r *Result) judge(rec Record) error {
 		if floor != nil {
 			row.Floor = floor.Percent
 		}
-		if err := row.judge(rec, *r, floor, len(p)); err != nil {
-			return err
-		}
+		row.judge(rec, *r, floor, len(p))
 	}
 	return nil
 }
 
-// floor is what the placebo shows, nil without one.
+// floor is what the placebo shows; nil without one, and where the discards void
+// it.
 func (r *Result) floor() (*stats.Floor, error) {
 	if r.Placebo == nil || !r.Placebo.Estimate.Testable() {
+		return nil, nil
+	}
+	if r.Placebo.Discards.Void {
+		r.Warnings = append(r.Warnings, "the placebo gives no floor: "+r.Placebo.Discards.Reason)
 		return nil, nil
 	}
 	f, err := stats.FloorFromPlacebo(r.Placebo.Estimate.Effect(), nil)
@@ -56,7 +68,7 @@ func (r *Result) floor() (*stats.Floor, error) {
 	return &f, nil
 }
 
-func (row *Row) judge(rec Record, r Result, floor *stats.Floor, family int) error {
+func (row *Row) judge(rec Record, r Result, floor *stats.Floor, family int) {
 	in := stats.VerdictInput{
 		Effect: row.Estimate.Effect(), Floor: floor, Family: family, AdjustedP: &row.HolmP,
 		EquivalenceBound: rec.Session.Equivalence, Warnings: row.Estimate.Warnings,
@@ -84,12 +96,12 @@ func (row *Row) judge(rec Record, r Result, floor *stats.Floor, family int) erro
 			in.Void = d.Reason
 		}
 		load, err := stats.BoundFromLoad(nil, 100*row.BaselineBusy, 100*row.VariantBusy)
-		if err == nil {
-			in.Load = &load
+		if err != nil {
+			load = stats.LoadBound{Direction: stats.BoundUnknown, Text: err.Error()}
 		}
+		in.Load = &load
 	}
 	row.Verdict = stats.Judge(in)
-	return nil
 }
 
 // release reports whether the two arms are different binaries.
@@ -103,24 +115,29 @@ func (row *Row) release(rec Record) bool {
 	return len(digests) > 1
 }
 
-// armRounds counts, for each named arm, the rounds that its own gates passed
-// and failed. A gate of the rig fails a round for nobody in particular.
-func armRounds(rec Record, names ...string) []stats.ArmRounds {
-	counts := make([]stats.ArmRounds, len(names))
-	for i, name := range names {
-		counts[i].Arm = name
-		for _, round := range rec.Rounds {
-			if round.Interrupted != "" {
+// armRounds counts, for the arms of one row, the runs that their own gates
+// passed and failed: in Duet those in which the two met. A gate of the rig
+// fails a run for nobody in particular.
+func armRounds(rec Record, base, variant string) []stats.ArmRounds {
+	counts := []stats.ArmRounds{{Arm: base}, {Arm: variant}}
+	for _, round := range rec.Rounds {
+		for _, run := range round.Runs {
+			ran := map[string]bool{}
+			for _, s := range run.Samples {
+				ran[s.Arm] = true
+			}
+			if len(run.Samples) > 1 && !(ran[base] && ran[variant]) {
 				continue
 			}
-			failed := false
-			for _, g := range round.Gates.Failed() {
-				failed = failed || g.Arm == name
-			}
-			if failed {
-				counts[i].Failed++
-			} else {
-				counts[i].Passed++
+			for i := range counts {
+				name := counts[i].Arm
+				switch {
+				case !ran[name]:
+				case slices.Contains(run.Failed, name):
+					counts[i].Failed++
+				default:
+					counts[i].Passed++
+				}
 			}
 		}
 	}

@@ -67,37 +67,50 @@ func (e *DeadlineError) timeout() time.Duration {
 // back, the record left to resume.
 //
 // Errors before anything starts are *InputError and the errors of the
-// packages that checked their part, *DeadlineError, *child.HeldError (another
+// packages that checked their part, *DeadlineError, *HeldError (another
 // experiment runs) and ErrNoMain. Later ones are *InvalidError (gates failed
 // too often), *RecordError, and the errors of processes.
-func Measure(ctx context.Context, e Experiment) (Result, error) {
+func Measure(ctx context.Context, e Experiment) (result Result, err error) {
 	if !hooked.Load() {
 		return Result{}, ErrNoMain
 	}
+	if what := instrumented(); what != "" && !e.smoke {
+		return Result{}, fmt.Errorf("this program is built with %s, which changes what everything costs; build it without, or pass -short to a test for a smoke", what)
+	}
+	if e, err = e.withDefaults(); err != nil {
+		return Result{}, err
+	}
+	// What follows may start tools, and so disturb another experiment.
+	lock, err := child.LockHost(ctx, child.HostLock{Holder: e.Name, Wait: e.Wait})
+	if err != nil {
+		return Result{}, err
+	}
+	defer func() { err = errors.Join(err, lock.Close()) }()
 	s, err := newSession(ctx, e)
 	if err != nil {
 		return Result{}, err
 	}
-	lock, err := child.LockHost(ctx, child.HostLock{Holder: s.e.Name, Wait: e.Wait})
-	if err != nil {
-		return Result{}, err
+	// Deferred, so that a panic in between puts everything back too.
+	ended := errors.New("the session was cut off")
+	defer func() {
+		err = errors.Join(err, s.close(ended))
+		if s.record != nil {
+			var readErr error
+			result, readErr = s.result()
+			err = errors.Join(err, readErr)
+		}
+	}()
+	if ended = s.open(); ended == nil {
+		ended = s.run(ctx)
 	}
-	defer lock.Close()
-	if err := s.open(); err != nil {
-		return Result{}, errors.Join(err, s.close(err))
-	}
-	err = s.run(ctx)
-	err = errors.Join(err, s.close(err))
-	result, readErr := s.result()
-	return result, errors.Join(err, readErr)
+	return Result{}, ended
 }
+
+// HeldError says that another experiment runs on this host, and which.
+type HeldError = child.HeldError
 
 // newSession checks everything that can be checked before anything starts.
 func newSession(ctx context.Context, e Experiment) (*session, error) {
-	e, err := e.withDefaults()
-	if err != nil {
-		return nil, err
-	}
 	if e.Seed == 0 {
 		e.Seed = uint64(time.Now().UnixNano())
 	}
@@ -108,6 +121,9 @@ func newSession(ctx context.Context, e Experiment) (*session, error) {
 	}
 	if s.cpus, err = topology.Plan(pinning.Wish{ProxyCPUs: e.ProxyCPUs}); err != nil {
 		return nil, err
+	}
+	if s.e.Load.Connections == 0 {
+		s.e.Load.Connections = connectionsFor(s.cpus.Proxy.Len())
 	}
 	if s.arms, err = describeArms(ctx, e, s.cpus.Proxy.Len()); err != nil {
 		return nil, err
@@ -132,6 +148,13 @@ func newSession(ctx context.Context, e Experiment) (*session, error) {
 	}
 	return s, writable(e.RecordDir)
 }
+
+// connectionsFor is how many connections an honest start needs to pass the
+// spread gate: a worker's share of c connections that fall on n workers at
+// random has a relative standard deviation of √((n−1)/c), and the gate's limit
+// is 30% above the even share. Four deviations fit with 178 connections for each
+// worker but the first.
+func connectionsFor(workers int) int { return max(32, 178*(workers-1)) }
 
 func metricError(m counters.Metric, err error) error {
 	if m == counters.Cycles {

@@ -30,11 +30,16 @@ type OriginCounts struct {
 	Requests int64 `json:"requests"` // answered
 	Opened   int64 `json:"opened"`   // connections
 	Closed   int64 `json:"closed"`   // connections, by whomever
+
+	uncertain uint64 // questions of which it may have counted none or all
 }
 
 // since is the window between two counts.
 func (c OriginCounts) since(before OriginCounts) *OriginCounts {
-	return &OriginCounts{c.Requests - before.Requests, c.Opened - before.Opened, c.Closed - before.Closed}
+	if c.uncertain != before.uncertain {
+		return nil // the counts of the window are not exact
+	}
+	return &OriginCounts{Requests: c.Requests - before.Requests, Opened: c.Opened - before.Opened, Closed: c.Closed - before.Closed}
 }
 
 func (s *session) startOrigin(ctx context.Context) (*originProcess, error) {
@@ -73,7 +78,7 @@ func (s *session) startEmbeddedOrigin(ctx context.Context, t EmbeddedOrigin, dir
 		kind: t.Kind(), address: ready.Address, process: h.Process, end: h.Stop,
 		counts: func(ctx context.Context) (OriginCounts, error) {
 			st, err := smallorigin.ReadAtRest(ctx, ready)
-			return OriginCounts{int64(st.Completed), int64(st.ConnectionsOpened), int64(st.ConnectionsClosed())}, err
+			return OriginCounts{Requests: int64(st.Completed), Opened: int64(st.ConnectionsOpened), Closed: int64(st.ConnectionsClosed())}, err
 		},
 	}, nil
 }
@@ -83,8 +88,9 @@ func (s *session) startNginx(ctx context.Context, t Nginx, dir string, hold func
 	if err != nil {
 		return nil, err
 	}
-	// The ports are held until nginx has them, or is not going to.
-	defer func() { err = errors.Join(err, c.Close()) }()
+	// The ports are held until nginx has them, or is not going to. To give up a
+	// port that is held cannot fail in a way that matters to what runs.
+	defer c.Close()
 	stderr, err := os.Create(filepath.Join(dir, "stderr"))
 	if err != nil {
 		return nil, err
@@ -113,7 +119,7 @@ func (s *session) startNginx(ctx context.Context, t Nginx, dir string, hold func
 		kind: t.Kind(), address: c.Address, process: p, end: p.Stop,
 		counts: func(ctx context.Context) (OriginCounts, error) {
 			st, err := status.Stats(ctx)
-			return OriginCounts{int64(st.Requests), int64(st.Accepts), int64(st.Closed())}, err
+			return OriginCounts{Requests: int64(st.Requests), Opened: int64(st.Accepts), Closed: int64(st.Closed()), uncertain: st.Uncertain}, err
 		},
 	}, nil
 }

@@ -2,19 +2,24 @@ package abtest
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"time"
+
+	"github.com/tareperf/tare/gate"
 )
 
 const (
 	pilotStart   = 400.0 // requests per second, low enough for any proxy
 	pilotTarget  = 0.29  // of the proxy's CPUs: the middle of what the busy gate allows
-	pilotNear    = 0.015 // a rate this close to the target is taken
+	pilotNear    = 0.02  // a rate this close to the target is refined and taken
 	pilotTries   = 10
 	pilotWindow  = 1200 * time.Millisecond
 	pilotMaxRate = 500000
-	liveTarget   = 0.74 // of the proxy's CPUs for the live arms together
+	// Below the gates' limits for live arms together and for one arm.
+	liveTarget = 0.75
+	armTarget  = 0.56
 )
 
 // PilotError is a pilot that found no rate.
@@ -24,7 +29,11 @@ type PilotError struct {
 }
 
 func (e *PilotError) Error() string {
-	return fmt.Sprintf("the pilot found no rate that keeps the baseline about %.0f%% busy: %s (tried %v); set Load.Rate", 100*pilotTarget, e.Why, e.Steps)
+	text := fmt.Sprintf("the pilot found no rate that keeps the baseline about %.0f%% busy and every gate content: %s; it tried", 100*pilotTarget, e.Why)
+	for _, s := range e.Steps {
+		text += fmt.Sprintf(" %.0f/s", s.Rate)
+	}
+	return text + "; set Load.Rate, or change what Why names"
 }
 
 // pilot finds the rate at which the baseline is about 29% busy under the
@@ -39,6 +48,9 @@ func (s *session) pilot(ctx context.Context) error {
 	if p.Rate == 0 {
 		var err error
 		if p, err = s.search(ctx); err != nil {
+			return errors.Join(err, s.stopArms())
+		}
+		if err := s.stopArms(); err != nil {
 			return err
 		}
 	}
@@ -52,37 +64,34 @@ func pilotRemark(p Pilot) string {
 	case p.Given:
 		return ", as given"
 	case p.LoweredFrom > 0:
-		return fmt.Sprintf(", lowered from %.0f because the live arms together would be too busy", p.LoweredFrom)
+		return fmt.Sprintf(", lowered from %.0f because %s", p.LoweredFrom, p.LoweredFor)
 	}
 	return fmt.Sprintf(", found in %d steps", len(p.Steps))
 }
 
-// search starts the arms once and steps towards the target: the new rate is
-// the old one times target over busy, as if cost per request did not depend on
-// the rate, which is nearly true near the target.
+// search steps towards the target: the new rate is the old one times target
+// over busy, as if cost per request did not depend on the rate, which is nearly
+// true near the target.
 func (s *session) search(ctx context.Context) (Pilot, error) {
 	var p Pilot
-	if err := s.startPilotArms(ctx); err != nil {
+	if err := s.pilotArms(ctx, s.pilotTogether(1)...); err != nil {
 		return p, err
 	}
-	defer s.stopArms()
 	rate := pilotStart
 	for range pilotTries {
-		step, err := s.pilotStep(ctx, rate, s.pilotTargets(1))
+		busy, err := s.pilotStep(ctx, &p, rate)
 		if err != nil {
 			return p, err
 		}
-		p.Steps = append(p.Steps, step)
-		busy := step.Busy[s.arms[0].Name]
-		switch {
-		case busy <= 0:
+		base := busy[s.arms[0].Name]
+		if base <= 0 {
 			return p, &PilotError{p.Steps, "the baseline used no CPU; does the load reach it?"}
-		case math.Abs(busy-pilotTarget) <= pilotNear:
-			p.Rate = math.Round(rate)
-			return s.underLimit(ctx, p)
+		}
+		if math.Abs(base-pilotTarget) <= pilotNear {
+			return s.settleRate(ctx, p, rate, busy)
 		}
 		// A step of at most four times: cost per request falls with the rate.
-		rate = math.Round(rate * min(4, max(0.25, pilotTarget/busy)))
+		rate = math.Round(rate * min(4, max(0.25, pilotTarget/base)))
 		if rate > pilotMaxRate {
 			return p, &PilotError{p.Steps, "it stays idle at any rate this generator can send"}
 		}
@@ -90,11 +99,75 @@ func (s *session) search(ctx context.Context) (Pilot, error) {
 	return p, &PilotError{p.Steps, "its busy share did not settle"}
 }
 
-// startPilotArms starts what will be alive together in a window.
-func (s *session) startPilotArms(ctx context.Context) error {
-	arms := s.arms
-	if s.plan.Way == Restart {
-		arms = arms[:1]
+// settleRate tries every other arm at the rate, averages what the baseline was
+// seen to be busy, and lowers the rate if an arm, or two together, would be too
+// busy.
+func (s *session) settleRate(ctx context.Context, p Pilot, rate float64, first map[string]float64) (Pilot, error) {
+	base := []float64{first[s.arms[0].Name]}
+	limit := 1.0 // by what to multiply the rate
+	consider := func(busy map[string]float64) {
+		sum := 0.0
+		for arm, b := range busy {
+			sum += b
+			if f := armTarget / b; f < limit {
+				limit, p.LoweredFor = f, fmt.Sprintf("arm %q would be %.0f%% busy", arm, 100*b)
+			}
+		}
+		if f := liveTarget / sum; f < limit {
+			limit, p.LoweredFor = f, fmt.Sprintf("the live arms together would be %.0f%% busy", 100*sum)
+		}
+	}
+	consider(first)
+	for other := 1; other < len(s.arms); other++ {
+		if s.plan.Way == Duet && other == 1 {
+			continue // seen in the search
+		}
+		if err := s.pilotArms(ctx, s.pilotTogether(other)...); err != nil {
+			return p, err
+		}
+		busy, err := s.pilotStep(ctx, &p, rate)
+		if err != nil {
+			return p, err
+		}
+		if b, ok := busy[s.arms[0].Name]; ok {
+			base = append(base, b)
+		}
+		consider(busy)
+	}
+	mean := 0.0
+	for _, b := range base {
+		mean += b / float64(len(base))
+	}
+	p.Rate = math.Round(rate * min(1.1, max(0.9, pilotTarget/mean)))
+	if lowest := math.Round(rate * limit); lowest < p.Rate {
+		p.LoweredFrom, p.Rate = p.Rate, lowest
+		t := s.e.Gates.WithDefaults()
+		_, off := t.Off[gate.NameBaselineBusy]
+		if expected := mean * p.Rate / rate; expected < t.BaselineBusyMin && !off {
+			return p, &PilotError{p.Steps, fmt.Sprintf("%s, and at a rate that fits the baseline is %.0f%% busy; price that arm alone in a restart, or switch the gate %q off with a reason",
+				p.LoweredFor, 100*expected, gate.NameBaselineBusy)}
+		}
+	}
+	return p, nil
+}
+
+// pilotTogether is the arms that are alive together in a window with the other
+// one: both in a duet, the other alone in a restart, but for the search itself,
+// which is about the baseline.
+func (s *session) pilotTogether(other int) []*arm {
+	if s.plan.Way == Duet {
+		return []*arm{s.arms[0], s.arms[other]}
+	}
+	if s.live == nil {
+		return s.arms[:1]
+	}
+	return s.arms[other : other+1]
+}
+
+// pilotArms has just these arms running, with a generator connected.
+func (s *session) pilotArms(ctx context.Context, arms ...*arm) error {
+	if err := s.stopArms(); err != nil {
+		return err
 	}
 	for _, a := range arms {
 		l, err := s.startArm(ctx, a)
@@ -106,62 +179,58 @@ func (s *session) startPilotArms(ctx context.Context) error {
 	return s.gen.open(ctx, s.e.Load, s.live)
 }
 
-func (s *session) pilotTargets(other int) []int {
-	if s.plan.Way == Restart {
-		return []int{0}
-	}
-	return []int{0, other}
-}
-
-func (s *session) pilotStep(ctx context.Context, rate float64, targets []int) (PilotStep, error) {
-	step := PilotStep{Rate: rate, Busy: map[string]float64{}}
-	// A moment at the new rate first: pools grow, caches warm.
-	if _, err := s.gen.run(ctx, targets, rate, pilotWindow/3, s.plan.Seed, s.plan.Drain); err != nil {
-		return step, err
-	}
-	before := make(map[int]int64)
-	for _, t := range targets {
-		r, err := s.live[t].counter.Read()
+// pilotStep loads the live arms at a rate and gives their busy shares. A step
+// in which the proxy's CPUs had other work is made again.
+func (s *session) pilotStep(ctx context.Context, p *Pilot, rate float64) (map[string]float64, error) {
+	for try := 1; ; try++ {
+		step, disturbed, err := s.tryPilotStep(ctx, rate)
 		if err != nil {
-			return step, err
-		}
-		before[t] = r.CPUNanoseconds
-	}
-	if _, err := s.gen.run(ctx, targets, rate, pilotWindow, s.plan.Seed+1, s.plan.Drain); err != nil {
-		return step, err
-	}
-	for _, t := range targets {
-		r, err := s.live[t].counter.Read()
-		if err != nil {
-			return step, err
-		}
-		step.Busy[s.live[t].arm.Name] = float64(r.CPUNanoseconds-before[t]) / float64(pilotWindow) / float64(s.cpus.Proxy.Len())
-	}
-	return step, nil
-}
-
-// underLimit tries every other arm beside the baseline and lowers the rate if
-// they are too busy together.
-func (s *session) underLimit(ctx context.Context, p Pilot) (Pilot, error) {
-	if s.plan.Way == Restart {
-		return p, nil
-	}
-	worst := 0.0
-	for other := 1; other < len(s.live); other++ {
-		step, err := s.pilotStep(ctx, p.Rate, []int{0, other})
-		if err != nil {
-			return p, err
+			return nil, err
 		}
 		p.Steps = append(p.Steps, step)
-		sum := 0.0
-		for _, busy := range step.Busy {
-			sum += busy
+		if disturbed.Status == gate.StatusPass || disturbed.Status == gate.StatusOff {
+			return step.Busy, nil
 		}
-		worst = max(worst, sum)
+		if try == 3 {
+			return nil, &PilotError{p.Steps, disturbed.String()}
+		}
+		if err := s.waitQuiet(ctx); err != nil {
+			return nil, err
+		}
 	}
-	if worst > liveTarget {
-		p.LoweredFrom = p.Rate
-		p.Rate = math.Round(p.Rate * liveTarget / worst)
+}
+
+func (s *session) tryPilotStep(ctx context.Context, rate float64) (PilotStep, gate.Result, error) {
+	step := PilotStep{Rate: rate, Busy: map[string]float64{}}
+	fail := func(err error) (PilotStep, gate.Result, error) { return step, gate.Result{}, err }
+	targets := s.targetsOf(s.live)
+	// A moment at the new rate first: pools grow, caches warm.
+	if _, err := s.gen.run(ctx, targets, rate, pilotWindow/3, s.plan.Seed, s.plan.Drain); err != nil {
+		return fail(fmt.Errorf("pilot: %w", err))
 	}
-	return p, nil
+	watch, err := gate.StartWatch(s.fs, s.watchOptions())
+	if err != nil {
+		return fail(err)
+	}
+	first := s.readCounters()
+	report, err := s.gen.run(ctx, targets, rate, pilotWindow, s.plan.Seed+1, s.plan.Drain)
+	if err != nil {
+		return fail(fmt.Errorf("pilot: %w", err))
+	}
+	last := s.readCounters()
+	host, err := watch.Stop()
+	if err != nil {
+		return fail(err)
+	}
+	for _, l := range s.live {
+		d, err := since(first[l], last[l])
+		if err != nil {
+			return fail(fmt.Errorf("pilot: arm %q: %w", l.arm.Name, err))
+		}
+		step.Busy[l.arm.Name] = float64(d.CPUNanoseconds) / float64(pilotWindow) / float64(s.cpus.Proxy.Len())
+	}
+	if total := report.Total(); total.Completed < total.Planned*9/10 {
+		return fail(&PilotError{[]PilotStep{step}, fmt.Sprintf("at %.0f/s only %d of %d requests were answered: %v", rate, total.Completed, total.Planned, total.FailedBy)})
+	}
+	return step, gate.ForeignDuring(s.e.Gates, gate.ForeignEvidence{CPUs: s.proxyCPUs(), Host: host, Arms: s.armTimes(s.live, first, last)}), nil
 }

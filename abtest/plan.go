@@ -62,8 +62,9 @@ func newPlan(e Experiment, arms int, period time.Duration, seed uint64) Plan {
 
 func (p *Plan) restart(arms int, period time.Duration, rng *rand.Rand) {
 	if period > 0 {
-		// A whole number of periods, so that every window holds as many
-		// flushes as the next.
+		// A whole number of periods of load, so that what is done once a period
+		// weighs the same in every window; the last of it comes in the settling
+		// time.
 		p.Window = (p.Window + period - 1) / period * period
 	}
 	rows := balancedOrders(arms)
@@ -81,6 +82,10 @@ func balancedOrders(arms int) [][]int {
 	if arms == 2 {
 		return stats.ABBA(2)
 	}
+	return williams(arms)
+}
+
+func williams(arms int) [][]int {
 	rows, err := stats.Williams(arms)
 	if err != nil {
 		panic(err) // arms were counted by checkArms
@@ -92,15 +97,22 @@ func (p *Plan) duet(arms, blocks int, rng *rand.Rand) {
 	if blocks == 0 {
 		blocks = max(minBlocks, p.Rounds/4)
 	}
+	blocks += blocks % 2 // the order of starts is swapped from block to block
 	blocks = min(blocks, p.Rounds)
 	for i := range blocks {
 		// The remainder is spread, not heaped on one end.
 		p.Blocks = append(p.Blocks, (i+1)*p.Rounds/blocks-i*p.Rounds/blocks)
 	}
-	for range p.Rounds {
-		order := rng.Perm(arms - 1)
-		for i := range order {
-			order[i]++
+	// Each other arm has each place in a round equally often, and follows each
+	// other one equally often; the seed says which is which.
+	rows, name := [][]int{{0}}, rng.Perm(arms-1)
+	if arms > 2 {
+		rows = williams(arms - 1)
+	}
+	for i := range p.Rounds {
+		var order []int
+		for _, a := range rows[i%len(rows)] {
+			order = append(order, name[a]+1)
 		}
 		p.Schedule = append(p.Schedule, PlannedRound{Order: order, Seed: rng.Uint64()})
 	}

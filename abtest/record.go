@@ -60,10 +60,11 @@ type Session struct {
 	ID         string // host boot, pid and time: unique
 	Name       string // of the experiment
 	Experiment json.RawMessage
-	// Fingerprint identifies what is asked: the experiment with its defaults
-	// filled in. Two records with equal fingerprints are attempts at the
-	// same question.
+	// Fingerprint identifies the experiment with its defaults filled in;
+	// Question what is asked, whatever the effort and the gates. Records with
+	// equal questions are attempts at the same answer.
 	Fingerprint string
+	Question    string
 	// Code identifies what answers: this binary and the arms' binaries.
 	Code        string
 	Arms        []ArmRecord
@@ -76,7 +77,8 @@ type Session struct {
 	Origin      string
 	Smoke       bool
 	Equivalence float64 // bound in percent that was declared, 0 for none
-	Attempt     int     // 1 + earlier records of the same fingerprint in the directory
+	Attempt     int     // 1 + earlier records of the same question in the directory
+	Unreadable  int     // files of this experiment's name in the directory that are no readable record
 	Conditions  []string
 }
 
@@ -100,7 +102,8 @@ type Pilot struct {
 	Rate        float64 // requests per second for each arm
 	Given       bool    // true if the experiment named the rate
 	Steps       []PilotStep
-	LoweredFrom float64 `json:",omitempty"` // rate before live arms together were brought under their limit
+	LoweredFrom float64 `json:",omitempty"` // rate before arms were brought under their busy limits
+	LoweredFor  string  `json:",omitempty"` // which arm, or the arms together
 }
 
 // PilotStep is one try of the pilot.
@@ -135,6 +138,7 @@ type RunRecord struct {
 	Generator       loadgen.GeneratorReport
 	Host            gate.HostEvidence
 	WallNanoseconds int64         // from the first counter reading to the last
+	Failed          []string      // arms whose own gates did not pass in this run
 	Origin          *OriginCounts // what the origin did in the window, by its own count; nil if it could not say
 }
 
@@ -161,6 +165,8 @@ func (s Sample) PerRequest() float64 { return s.Cost.Value / float64(s.Load.Comp
 // Note is something that happened and is no round.
 type Note struct {
 	Text string
+	// Resumed marks the place where a later process took the record up.
+	Resumed bool `json:",omitempty"`
 }
 
 // End closes a record whose session ended by itself.

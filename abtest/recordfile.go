@@ -179,20 +179,26 @@ func (r Record) Kept() []RoundRecord {
 	return kept
 }
 
-// recordsOf lists the records of an experiment's name in dir, oldest first.
-// Files that cannot be read are left out: they are not this session's to
-// judge.
-func recordsOf(dir, name string) []Record {
-	paths, _ := filepath.Glob(filepath.Join(dir, fileStem(name)+"-*.jsonl"))
-	sort.Strings(paths)
-	var records []Record
-	for _, p := range paths {
-		r, err := ReadRecord(p)
-		if err == nil && r.Session.Name == name {
+// recordsOf lists the records of an experiment's name in dir, oldest first, and
+// the files of that name which cannot be read.
+func recordsOf(dir, name string) (records []Record, unreadable []string) {
+	entries, err := os.ReadDir(dir) // sorted by name, and so by time
+	if err != nil {
+		return nil, []string{dir}
+	}
+	for _, entry := range entries {
+		if !strings.HasPrefix(entry.Name(), fileStem(name)+"-") || !strings.HasSuffix(entry.Name(), ".jsonl") {
+			continue
+		}
+		r, err := ReadRecord(filepath.Join(dir, entry.Name()))
+		switch {
+		case err != nil:
+			unreadable = append(unreadable, entry.Name())
+		case r.Session.Name == name:
 			records = append(records, r)
 		}
 	}
-	return records
+	return records, unreadable
 }
 
 // fileStem turns an experiment's name into a file name.

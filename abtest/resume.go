@@ -9,6 +9,8 @@ import (
 	"os"
 	"strings"
 	"time"
+
+	"github.com/tareperf/tare/gate"
 )
 
 // resumeGap is how old the last line of an unfinished record may be: a machine
@@ -27,21 +29,27 @@ func (e *ResumeError) Error() string {
 
 // openRecord continues the newest unfinished record, or begins a new one.
 func (s *session) openRecord() error {
-	earlier := recordsOf(s.e.RecordDir, s.e.Name)
-	s.header.Attempt = 1
+	earlier, unreadable := recordsOf(s.e.RecordDir, s.e.Name)
+	s.header.Attempt, s.header.Unreadable = 1, len(unreadable)
 	for _, r := range earlier {
-		if r.Session.Fingerprint == s.header.Fingerprint {
+		if r.Session.Question == s.header.Question {
 			s.header.Attempt++
 		}
 	}
 	var refused *ResumeError
-	if n := len(earlier); n > 0 && earlier[n-1].End == nil && s.e.Resume != ResumeNever {
-		last := earlier[n-1]
-		changed := s.changedSince(last)
-		if len(changed) == 0 {
-			return s.resume(last)
+	if s.e.Resume != ResumeNever {
+		for i := len(earlier) - 1; i >= 0; i-- {
+			if earlier[i].End != nil {
+				continue
+			}
+			changed := s.changedSince(earlier[i])
+			if len(changed) == 0 {
+				return s.resume(earlier[i])
+			}
+			if refused == nil {
+				refused = &ResumeError{Path: earlier[i].Path, Changed: changed}
+			}
 		}
-		refused = &ResumeError{Path: last.Path, Changed: changed}
 	}
 	if s.e.Resume == ResumeMust {
 		if refused == nil {
@@ -59,7 +67,7 @@ func (s *session) openRecord() error {
 		return err
 	}
 	s.logf("record %s", s.record.path)
-	if refused != nil {
+	if refused != nil && time.Since(earlier[len(earlier)-1].Last) < resumeGap {
 		return s.note("a new session: %v", refused)
 	}
 	return nil
@@ -81,6 +89,12 @@ func (s *session) changedSince(r Record) []string {
 		changed = append(changed, "this program or an arm's binary changed")
 	}
 	differ("CPU plan", fmt.Sprint(r.Session.CPUs), fmt.Sprint(s.header.CPUs))
+	differ("placement", r.Session.Placement, s.header.Placement)
+	then, _ := json.Marshal(r.Session.Host)
+	now, _ := json.Marshal(s.header.Host)
+	if string(then) != string(now) {
+		changed = append(changed, "host conditions changed: "+changedFields(then, now))
+	}
 	if gap := time.Since(r.Last); gap > resumeGap {
 		changed = append(changed, fmt.Sprintf("its last line is %v old, more than %v", gap.Round(time.Second), resumeGap))
 	}
@@ -112,9 +126,7 @@ func (s *session) resume(r Record) error {
 		return err
 	}
 	s.resumed, s.plan = r, r.Session.Plan
-	attempt := s.header.Attempt - 1 // r itself is this attempt
 	s.header = r.Session
-	s.header.Attempt = attempt
 	for _, b := range r.Blocks {
 		s.blocks = max(s.blocks, b.Index)
 	}
@@ -129,23 +141,38 @@ func (s *session) resume(r Record) error {
 			}
 		}
 	}
-	return s.note("resumed %s: %d of %d rounds are kept", r.Path, len(r.Kept()), s.plan.Rounds)
+	text := fmt.Sprintf("resumed %s: %d of %d rounds are kept", r.Path, len(r.Kept()), s.plan.Rounds)
+	s.logf("%s", text)
+	return s.record.append(Line{Kind: "note", Note: &Note{Text: text, Resumed: true}})
 }
 
-// fingerprint hashes what is asked: the experiment with its defaults. The
-// seed and where records go do not change the question.
-func fingerprint(e Experiment) (hash string, text json.RawMessage, err error) {
+// fingerprints of an experiment with its defaults filled in. whole is of all but
+// the seed and where records go; two sessions with the same can be one. question
+// is of what is asked, without how much effort is made for the answer or by
+// which gates it is held: trying again with more rounds or looser gates is
+// another attempt at the same question.
+func fingerprints(e Experiment) (whole, question string, text json.RawMessage, err error) {
 	text, err = json.Marshal(e)
 	if err != nil {
-		return "", nil, fmt.Errorf("experiment %s: %w", e.Name, err)
+		return "", "", nil, fmt.Errorf("experiment %s: %w", e.Name, err)
 	}
 	e.Seed, e.RecordDir, e.Resume, e.Wait = 0, "", "", false
-	question, err := json.Marshal(e)
-	if err != nil {
-		return "", nil, err
+	if whole, err = hashJSON(e); err != nil {
+		return "", "", nil, err
 	}
-	sum := sha256.Sum256(question)
-	return hex.EncodeToString(sum[:8]), text, nil
+	e.Rounds, e.Blocks, e.Window, e.Warmup, e.Redo, e.Equivalence = 0, 0, 0, 0, 0, 0
+	e.Gates = gate.Thresholds{}
+	question, err = hashJSON(e)
+	return whole, question, text, err
+}
+
+func hashJSON(v any) (string, error) {
+	text, err := json.Marshal(v)
+	if err != nil {
+		return "", err
+	}
+	sum := sha256.Sum256(text)
+	return hex.EncodeToString(sum[:8]), nil
 }
 
 // fileSHA256 hashes a file's content.

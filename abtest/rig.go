@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
+	"strings"
 	"time"
 
 	"github.com/tareperf/tare/gate"
@@ -100,15 +102,33 @@ func (s *session) look(ctx context.Context, d time.Duration) (gate.Results, erro
 		return nil, err
 	}
 	return gate.Results{
-		gate.Leftovers(s.e.Gates, gate.LeftoversEvidence{Looked: true, Error: host.TwinsError, CPUs: s.proxyCPUs(), Twins: host.Twins}),
-		gate.ForeignBefore(s.e.Gates, gate.ForeignEvidence{CPUs: s.proxyCPUs(), Host: host, Arms: s.armTimes(first, last)}),
+		gate.Leftovers(s.e.Gates, s.leftovers(host)),
+		gate.ForeignBefore(s.e.Gates, gate.ForeignEvidence{CPUs: s.proxyCPUs(), Host: host, Arms: s.armTimes(s.live, first, last)}),
 	}, nil
 }
 
-// armTimes is the CPU time of everything under test that is alive.
-func (s *session) armTimes(first, last map[*liveArm]readingOrError) []gate.ArmTime {
+// leftovers is what else runs an arm's executable. Of an executable that is
+// this very program only helpers count: a second test of this program that
+// waits for its turn is no proxy.
+func (s *session) leftovers(host gate.HostEvidence) gate.LeftoversEvidence {
+	e := gate.LeftoversEvidence{Looked: true, Error: host.TwinsError, CPUs: s.proxyCPUs()}
+	_, embedded := s.e.Baseline.Target.(EmbeddedProxy)
+	for _, twin := range host.Twins {
+		if embedded {
+			environment, err := os.ReadFile(fmt.Sprintf("/proc/%d/environ", twin.Pid))
+			if err == nil && !strings.Contains("\x00"+string(environment), "\x00"+helperEnv+"=") {
+				continue
+			}
+		}
+		e.Twins = append(e.Twins, twin)
+	}
+	return e
+}
+
+// armTimes is the CPU time of arms.
+func (s *session) armTimes(arms []*liveArm, first, last map[*liveArm]readingOrError) []gate.ArmTime {
 	var times []gate.ArmTime
-	for _, l := range s.live {
+	for _, l := range arms {
 		t := gate.ArmTime{Name: l.arm.Name, Pids: []int{l.proxy.Pid()}, CPUNanoseconds: -1}
 		if errors.Join(first[l].err, last[l].err) == nil {
 			t.CPUNanoseconds = last[l].reading.CPUNanoseconds - first[l].reading.CPUNanoseconds
@@ -121,8 +141,9 @@ func (s *session) armTimes(first, last map[*liveArm]readingOrError) []gate.ArmTi
 // judgeRig is the gates that are about the machine and not about one arm.
 func (s *session) judgeRig(arms []*liveArm, run RunRecord, first, last map[*liveArm]readingOrError, host gate.HostEvidence, after border) gate.Results {
 	t := s.e.Gates
-	// The settling time after the load is idle by design and must not count
-	// as headroom: everything that ran is charged to the load's own time.
+	// The settling time after the load is idle by design: it must not count as
+	// headroom, nor make room for foreign work. Everything that ran is charged
+	// to the load's own time.
 	loaded := host
 	loaded.WallNanoseconds = min(host.WallNanoseconds, s.plan.Window.Nanoseconds())
 	var live []gate.BusyEvidence
@@ -132,8 +153,10 @@ func (s *session) judgeRig(arms []*liveArm, run RunRecord, first, last map[*live
 		})
 	}
 	return gate.Results{
-		gate.Leftovers(t, gate.LeftoversEvidence{Looked: true, Error: host.TwinsError, CPUs: s.proxyCPUs(), Twins: host.Twins}),
-		gate.ForeignDuring(t, gate.ForeignEvidence{CPUs: s.proxyCPUs(), Host: host, Arms: s.armTimes(first, last)}),
+		gate.Leftovers(t, s.leftovers(host)),
+		// Arms that are alive and not under load are foreign work too: what
+		// they do now is not theirs to do.
+		gate.ForeignDuring(t, gate.ForeignEvidence{CPUs: s.proxyCPUs(), Host: loaded, Arms: s.armTimes(arms, first, last)}),
 		gate.Headroom(t, gate.HeadroomEvidence{Part: "generator", CPUs: s.cpus.Generator.CPUs(), Host: loaded}),
 		gate.Headroom(t, gate.HeadroomEvidence{Part: "origin", CPUs: s.cpus.Origin.CPUs(), Host: loaded}),
 		gate.LiveBusy(t, live),
@@ -146,8 +169,11 @@ func (s *session) judgeRig(arms []*liveArm, run RunRecord, first, last map[*live
 func (s *session) judgeOrigin(run RunRecord, after border) gate.Result {
 	e := gate.LookAtOrigin(s.fs, s.origin.kind, s.origin.process.Pid())
 	e.Answered = after.originErr == nil
-	if run.Origin != nil {
+	switch {
+	case run.Origin != nil:
 		e.Closed = &run.Origin.Closed
+	case e.Answered:
+		e.Answered, e.Error = false, "its counts of this window are not known"
 	}
 	if after.originErr != nil {
 		e.Error = after.originErr.Error()
@@ -205,7 +231,7 @@ func trimHost(h gate.HostEvidence) gate.HostEvidence {
 	if len(h.Processes) > 6 {
 		h.Processes = h.Processes[:6]
 	}
-	if len(h.IdleStart) == len(h.IdleEnd) && len(h.IdleStart) > 4 {
+	if maps.Equal(h.IdleStart, h.IdleEnd) {
 		h.IdleEnd = nil
 	}
 	return h

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sort"
 	"strings"
 	"time"
@@ -80,10 +81,7 @@ func (s *session) rounds(ctx context.Context) error {
 			attempts[index]++
 			r, err := s.round(ctx, index)
 			r.Attempt = attempts[index]
-			if r.Runs != nil || err == nil {
-				err = errors.Join(err, s.record.append(Line{Kind: "round", Round: &r}))
-			}
-			if err != nil {
+			if err = errors.Join(err, s.record.append(Line{Kind: "round", Round: &r})); err != nil {
 				return err
 			}
 			if r.Kept {
@@ -95,6 +93,12 @@ func (s *session) rounds(ctx context.Context) error {
 			if r.Kept {
 				break
 			}
+			if startBound(r.Gates.Failed()) {
+				// The same processes and connections would fail again.
+				if err := s.stopArms(); err != nil {
+					return err
+				}
+			}
 			if invalid.Failed > s.plan.Redo {
 				invalid.Kept = s.finished
 				return &invalid
@@ -102,6 +106,14 @@ func (s *session) rounds(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+// startBound reports whether a gate failed for what a start of the arms
+// decides: how connections fell on workers, which binary runs, where it is.
+func startBound(failed gate.Results) bool {
+	return slices.ContainsFunc(failed, func(r gate.Result) bool {
+		return r.Gate == gate.NameSpread || r.Gate == gate.NameIdentity || r.Gate == gate.NamePinning
+	})
 }
 
 func (e *InvalidError) count(r RoundRecord) {
@@ -165,7 +177,7 @@ func (s *session) duetRound(ctx context.Context, r *RoundRecord) (gate.Results, 
 		var more gate.Results
 		run, more, err = s.window(ctx, []*liveArm{s.live[0], s.live[other]}, pos, planned.Seed+uint64(pos))
 		results = append(results, more...)
-		if err == nil {
+		if err == nil && run.Samples != nil {
 			r.Runs = append(r.Runs, run)
 		}
 	}
@@ -255,7 +267,7 @@ func (s *session) restartRun(ctx context.Context, r *RoundRecord, a *arm, pos in
 		// The same seed in all runs of a round: the same arrivals.
 		run, more, err = s.window(ctx, s.live, pos, seed)
 		results = append(results, more...)
-		if err == nil {
+		if err == nil && run.Samples != nil {
 			r.Runs = append(r.Runs, run)
 		}
 	}

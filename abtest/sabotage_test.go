@@ -241,11 +241,11 @@ func TestInterrupted(t *testing.T) {
 	require.Equal(t, "invalid", string(first.Rows[0].Verdict.Kind))
 
 	changed := e
-	changed.Rounds, changed.Resume = 7, ResumeMust
+	changed.Rounds, changed.Resume = 13, ResumeMust
 	_, err = Measure(context.Background(), changed)
 	var refused *ResumeError
 	require.ErrorAs(t, err, &refused)
-	require.ErrorContains(t, err, "Rounds was 6 and is 7")
+	require.ErrorContains(t, err, "Rounds was 12 and is 13")
 
 	e.Log = t.Output()
 	second, err := Measure(context.Background(), e)

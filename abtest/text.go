@@ -82,6 +82,9 @@ func (r Result) Text() string {
 		fmt.Fprintf(&b, "placebo (equal to the baseline, in the same minutes): ")
 		r.Placebo.effect(&b)
 		fmt.Fprintf(&b, "\n")
+		if len(r.Rows) == 0 {
+			fmt.Fprintf(&b, "  %s: %s\n", r.Placebo.Verdict.Kind, r.Placebo.Verdict.Text)
+		}
 	}
 	for _, w := range r.Warnings {
 		fmt.Fprintf(&b, "warning: %s\n", w)
@@ -155,8 +158,17 @@ func (r Result) Conditions() []string {
 }
 
 func (r Result) gateConditions() []string {
-	return []string{fmt.Sprintf("rounds: %d planned, %d kept, %d not kept; attempt %d at this experiment in its record directory",
-		r.Planned, r.Kept, r.Failed, r.Session.Attempt)}
+	text := fmt.Sprintf("rounds: %d planned, %d kept, %d not kept, %d of those interrupted; resumed %d times; attempt %d at this question in its record directory",
+		r.Planned, r.Kept, r.Failed, r.Interrupted, r.Resumed, r.Session.Attempt)
+	if n := r.Session.Unreadable; n > 0 {
+		text += fmt.Sprintf(", where %d more files are no readable record", n)
+	}
+	conditions := []string{text}
+	if r.Arrivals.Sent > 0 {
+		conditions = append(conditions, fmt.Sprintf("arrivals as sent: %.1f%% one at a time, the largest bunch %d; late by %v at the median, %v at p99 of the worst window",
+			100*float64(r.Arrivals.Alone)/float64(r.Arrivals.Sent), r.Arrivals.LargestBunch, r.Arrivals.MedianLate, r.Arrivals.WorstP99Late))
+	}
+	return conditions
 }
 
 // clip shortens a text for a line.

@@ -63,6 +63,15 @@ func (s *session) window(ctx context.Context, arms []*liveArm, pos int, seed uin
 	}
 	first := s.readCounters()
 	report, err := s.gen.run(ctx, s.targetsOf(arms), s.rate, s.plan.Window, seed, s.plan.Drain)
+	var lost *loadgen.ConnectError
+	if errors.As(err, &lost) {
+		// An arm that cannot be reached any more is a failed round, not the
+		// harness's fault.
+		return run, gate.Results{{
+			Gate: gate.NameFailures, Arm: lost.Target.Name, Status: gate.StatusFail, Got: "no connection", Want: "a proxy that answers",
+			Cause: lost.Error(), Fix: "look at the proxy's log",
+		}}, nil
+	}
 	if err != nil {
 		return run, nil, fmt.Errorf("load: %w", err)
 	}
@@ -100,11 +109,25 @@ func (s *session) window(ctx context.Context, arms []*liveArm, pos int, seed uin
 		}
 		served := s.judgeServed(l, &sample, before, after)
 		run.Samples = append(run.Samples, sample)
-		results = append(results, gate.WholeWindow(s.e.Gates, whole), served)
-		results = append(results, s.judgeArm(l, sample, report)...)
+		judged := append(gate.Results{gate.WholeWindow(s.e.Gates, whole), served}, s.judgeArm(l, sample, report)...)
+		if !armOK(judged) {
+			run.Failed = append(run.Failed, l.arm.Name)
+		}
+		results = append(results, judged...)
 	}
 	results = append(results, s.judgeRig(arms, run, first, last, host, after)...)
 	return run, results, nil
+}
+
+// armOK reports whether an arm's own gates let its run pass. Whether the
+// baseline is busy enough is about the rate, not about the arm.
+func armOK(judged gate.Results) bool {
+	for _, r := range judged.Failed() {
+		if r.Gate != gate.NameBaselineBusy {
+			return false
+		}
+	}
+	return true
 }
 
 type readingOrError struct {
@@ -159,15 +182,13 @@ func wholeWindow(arm string, d counters.Delta) gate.WholeWindowEvidence {
 // judgeArm is the gates of one arm.
 func (s *session) judgeArm(l *liveArm, sample Sample, report loadgen.Report) gate.Results {
 	t, name, load := s.e.Gates, l.arm.Name, sample.Load
-	window := max(report.Window.Duration.Nanoseconds(), report.EndNanoseconds-report.StartNanoseconds)
-	if load.Failed+load.InFlightAtEnd == 0 {
-		// The schedule's length: the last answer comes after it, by design.
-		window = report.Window.Duration.Nanoseconds()
-	}
+	// The last answer comes after the schedule's end, by design; a generator
+	// that sent for longer than that did not hold the rate.
+	window := max(report.Window.Duration.Nanoseconds(), report.EndNanoseconds-report.StartNanoseconds-load.Response.Max)
 	results := gate.Results{
 		l.identity,
 		gate.Rate(t, gate.RateEvidence{
-			Arm: name, WantPerSecond: float64(load.Planned) / report.Window.Duration.Seconds(), Completed: load.Completed,
+			Arm: name, WantPerSecond: s.rate, Completed: load.Completed,
 			WindowNanoseconds: window, Sent: load.Sent, Overflow: load.Overflow, GeneratorBusy: report.Generator.BusyShare(),
 		}),
 		gate.Overflow(t, gate.OverflowEvidence{Arm: name, Scheduled: load.Scheduled, Overflow: load.Overflow, Reason: overflowReason(load)}),
