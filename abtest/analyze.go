@@ -7,6 +7,7 @@ import (
 	"sort"
 	"time"
 
+	"github.com/tareperf/tare/gate"
 	"github.com/tareperf/tare/stats"
 )
 
@@ -24,9 +25,11 @@ type Result struct {
 	Interrupted int // of those
 	Resumed     int // times that the session was resumed
 	Arrivals    Arrivals
-	Complete    bool
-	Ended       string // why the session ended early, "" if it did not or may be resumed
-	Took        time.Duration
+	// BaselineBusy is the gate of that name over all kept rounds.
+	BaselineBusy gate.Result
+	Complete     bool
+	Ended        string // why the session ended early, "" if it did not or may be resumed
+	Took         time.Duration
 
 	// Placebo is the row of the arm that equals the baseline: the floor of
 	// these very minutes. Nil if the experiment declined it.
@@ -112,6 +115,7 @@ func Analyze(r Record) (Result, error) {
 	result.Arrivals = arrivals(kept)
 	base := r.Session.Arms[0].Name
 	starts := startOrder(r)
+	result.BaselineBusy = baselineBusy(r, kept)
 	for _, a := range r.Session.Arms[1:] {
 		row := newRow(r, base, a.Name, kept, starts)
 		if a.Placebo && result.Placebo == nil {
@@ -150,6 +154,25 @@ func pairs(rounds []RoundRecord, starts map[int][]string, base, variant string) 
 		out = append(out, stats.Round{Index: i, Block: round.Block, Order: order, Baseline: pool(a), Variant: pool(b)})
 	}
 	return out
+}
+
+// baselineBusy holds the baseline's mean busy share over the kept rounds
+// against the limits.
+func baselineBusy(r Record, kept []RoundRecord) gate.Result {
+	var shares, n float64
+	for _, round := range kept {
+		for _, run := range round.Runs {
+			for _, s := range run.Samples {
+				if s.Arm == r.Session.Arms[0].Name {
+					shares, n = shares+s.Busy, n+1
+				}
+			}
+		}
+	}
+	const second = 1e9
+	return gate.BaselineBusy(r.Session.Gates, gate.BusyEvidence{
+		Arm: r.Session.Arms[0].Name, CPUNanoseconds: int64(shares / max(n, 1) * second), WallNanoseconds: second, CPUs: 1,
+	})
 }
 
 // startOrder gives, by block, the arms in the order of their starts.

@@ -67,7 +67,8 @@ func (e Experiment) withDefaults() (Experiment, error) {
 		e.Warmup = 2 * time.Second
 	}
 	if e.smoke {
-		e.Rounds, e.Blocks, e.Redo = minRounds, 0, 0
+		// Half a second is short for every gate, and nothing is priced.
+		e.Rounds, e.Blocks, e.Redo = minRounds, 0, 20
 		e.Window, e.Warmup = minWindow, minWindow
 	}
 	if e.RecordDir == "" {

@@ -19,7 +19,7 @@ func (s *session) describe() error {
 	var err error
 	h := &s.header
 	h.Name, h.Plan, h.CPUs, h.Metric = s.e.Name, s.plan, s.cpus, s.e.Metric
-	h.Smoke, h.Equivalence = s.e.smoke, s.e.Equivalence
+	h.Smoke, h.Equivalence, h.Gates = s.e.smoke, s.e.Equivalence, s.e.Gates.WithDefaults()
 	if h.Fingerprint, h.Question, h.Experiment, err = fingerprints(s.e); err != nil {
 		return err
 	}

@@ -67,7 +67,7 @@ type Experiment struct {
 	Warmup time.Duration
 
 	// Redo is how many gate-failed rounds are run again before the
-	// experiment is invalid. Default: half of Rounds, at least 3.
+	// experiment is invalid. Default: as many as Rounds, at least 6.
 	Redo int
 
 	// ProxyCPUs is how many CPUs the proxies get. Default: by machine, 1 on

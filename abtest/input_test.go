@@ -39,6 +39,19 @@ func small(t *testing.T) Experiment {
 	}
 }
 
+// calm is small with the gates off that a busy machine trips: for tests of the
+// harness that need rounds to be kept.
+func calm(t *testing.T) Experiment {
+	e := small(t)
+	for _, name := range []string{
+		gate.NameForeignBefore, gate.NameForeignDuring, gate.NameHeadroom, gate.NameOverflow, gate.NameRate, gate.NameArmBusy, gate.NameLiveBusy,
+	} {
+		e.Gates.Off[name] = "a test of the harness, not of the machine"
+	}
+	e.Redo = 30
+	return e
+}
+
 // minimalEnvoy forwards everything to the origin.
 const minimalEnvoy = `
 static_resources:

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/tareperf/tare/gate"
 	"github.com/tareperf/tare/stats"
 )
 
@@ -81,6 +82,8 @@ func (row *Row) judge(rec Record, r Result, floor *stats.Floor, family int) {
 		in.Void = fmt.Sprintf("the session is not complete: %d of %d rounds", r.Kept, r.Planned)
 	case row.Err != "":
 		in.Void = row.Err
+	case r.BaselineBusy.Status == gate.StatusFail || r.BaselineBusy.Status == gate.StatusCannotTell:
+		in.Void = r.BaselineBusy.String()
 	default:
 		var with *stats.Effect
 		if row.WithFailed != nil {

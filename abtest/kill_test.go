@@ -22,7 +22,7 @@ import (
 const killDirEnv = "TARE_TEST_KILL_DIR"
 
 func killExperiment(t *testing.T) Experiment {
-	e := small(t)
+	e := calm(t)
 	e.Name = "killed"
 	e.Way = Restart
 	e.Rounds, e.Redo = 4, 40

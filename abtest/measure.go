@@ -153,8 +153,9 @@ func newSession(ctx context.Context, e Experiment) (*session, error) {
 // spread gate: a worker's share of c connections that fall on n workers at
 // random has a relative standard deviation of √((n−1)/c), and the gate's limit
 // is 30% above the even share. Four deviations fit with 178 connections for each
-// worker but the first.
-func connectionsFor(workers int) int { return max(32, 178*(workers-1)) }
+// worker but the first. With fewer than 64, a stall of some ten milliseconds,
+// which virtual machines have, leaves no connection for an arrival.
+func connectionsFor(workers int) int { return max(64, 178*(workers-1)) }
 
 func metricError(m counters.Metric, err error) error {
 	if m == counters.Cycles {

@@ -15,7 +15,10 @@ const (
 	pilotTarget  = 0.29  // of the proxy's CPUs: the middle of what the busy gate allows
 	pilotNear    = 0.02  // a rate this close to the target is refined and taken
 	pilotTries   = 10
-	pilotWindow  = 1200 * time.Millisecond
+	pilotWindow  = time.Second
+	// A machine's speed changes within seconds; the baseline is looked at this
+	// often at the rate before it is frozen.
+	pilotReadings = 6
 	pilotMaxRate = 500000
 	// Below the gates' limits for live arms together and for one arm.
 	liveTarget = 0.75
@@ -104,7 +107,7 @@ func (s *session) search(ctx context.Context) (Pilot, error) {
 // busy.
 func (s *session) settleRate(ctx context.Context, p Pilot, rate float64, first map[string]float64) (Pilot, error) {
 	base := []float64{first[s.arms[0].Name]}
-	limit := 1.0 // by what to multiply the rate
+	limit := math.Inf(1) // what the rate may be multiplied with
 	consider := func(busy map[string]float64) {
 		sum := 0.0
 		for arm, b := range busy {
@@ -118,21 +121,36 @@ func (s *session) settleRate(ctx context.Context, p Pilot, rate float64, first m
 		}
 	}
 	consider(first)
-	for other := 1; other < len(s.arms); other++ {
-		if s.plan.Way == Duet && other == 1 {
-			continue // seen in the search
-		}
-		if err := s.pilotArms(ctx, s.pilotTogether(other)...); err != nil {
-			return p, err
-		}
+	look := func() error {
 		busy, err := s.pilotStep(ctx, &p, rate)
 		if err != nil {
-			return p, err
+			return err
 		}
 		if b, ok := busy[s.arms[0].Name]; ok {
 			base = append(base, b)
 		}
 		consider(busy)
+		return nil
+	}
+	others := len(s.arms) - 1
+	if s.plan.Way == Restart { // the baseline is alone, as in the search
+		for len(base) < pilotReadings {
+			if err := look(); err != nil {
+				return p, err
+			}
+		}
+	}
+	for other := 1; other <= others; other++ {
+		if other > 1 || s.plan.Way == Restart { // else alive from the search
+			if err := s.pilotArms(ctx, s.pilotTogether(other)...); err != nil {
+				return p, err
+			}
+		}
+		for range max(1, pilotReadings/others) {
+			if err := look(); err != nil {
+				return p, err
+			}
+		}
 	}
 	mean := 0.0
 	for _, b := range base {

@@ -55,7 +55,7 @@ func newPlan(e Experiment, arms int, period time.Duration, seed uint64) Plan {
 		p.duet(arms, e.Blocks, rng)
 	}
 	if p.Redo == 0 {
-		p.Redo = max(3, p.Rounds/2)
+		p.Redo = max(6, p.Rounds)
 	}
 	return p
 }

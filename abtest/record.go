@@ -76,9 +76,10 @@ type Session struct {
 	Metric      counters.Metric
 	Origin      string
 	Smoke       bool
-	Equivalence float64 // bound in percent that was declared, 0 for none
-	Attempt     int     // 1 + earlier records of the same question in the directory
-	Unreadable  int     // files of this experiment's name in the directory that are no readable record
+	Gates       gate.Thresholds // in force
+	Equivalence float64         // bound in percent that was declared, 0 for none
+	Attempt     int             // 1 + earlier records of the same question in the directory
+	Unreadable  int             // files of this experiment's name in the directory that are no readable record
 	Conditions  []string
 }
 

@@ -194,7 +194,7 @@ func TestUnreachableRate(t *testing.T) {
 
 // TestProxyDies: the round in which a proxy is killed is lost, and said so.
 func TestProxyDies(t *testing.T) {
-	e := small(t)
+	e := calm(t)
 	e.Log = &trigger{t: t, at: "round  1/", act: func() {
 		require.NoError(t, syscall.Kill(helperPid(t, helperProxy), syscall.SIGKILL))
 	}}
@@ -230,7 +230,7 @@ func TestSecondEnvoyLeftFromBefore(t *testing.T) {
 // TestInterrupted: a cancelled context ends the session in order, and the next
 // one resumes it.
 func TestInterrupted(t *testing.T) {
-	e := small(t)
+	e := calm(t)
 	e.Resume = ResumeAuto
 	ctx, cancel := context.WithCancel(context.Background())
 	e.Log = &trigger{t: t, at: "round  2/", act: cancel}
