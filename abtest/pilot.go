@@ -11,15 +11,15 @@ import (
 )
 
 const (
-	pilotStart   = 400.0 // requests per second, low enough for any proxy
-	pilotTarget  = 0.29  // of the proxy's CPUs: the middle of what the busy gate allows
-	pilotNear    = 0.02  // a rate this close to the target is refined and taken
-	pilotTries   = 10
-	pilotWindow  = time.Second
+	pilotStart  = 400.0 // requests per second, low enough for any proxy
+	pilotTarget = 0.29  // of the proxy's CPUs: the middle of what the busy gate allows
+	pilotNear   = 0.02  // a rate this close to the target is refined and taken
+	pilotTries  = 10
+	pilotWindow = time.Second
 	// A machine's speed changes within seconds; the baseline is looked at this
 	// often at the rate before it is frozen.
 	pilotReadings = 6
-	pilotMaxRate = 500000
+	pilotMaxRate  = 500000
 	// Below the gates' limits for live arms together and for one arm.
 	liveTarget = 0.75
 	armTarget  = 0.56
