@@ -53,8 +53,8 @@ type Experiment struct {
 
 	// Blocks is how many times a Duet session restarts its arms in fresh
 	// processes, each block with an equal share of the rounds; at least 6,
-	// because the interval is computed over blocks. Default: 6, or one for
-	// each 4 rounds if that is more. Restart ignores it.
+	// because the interval is computed over blocks. Default: one for each two
+	// rounds, at least 6. Restart ignores it.
 	Blocks int
 
 	// Window is the measured part of one run, 0.5 s to 5 minutes; rounded up

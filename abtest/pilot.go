@@ -13,9 +13,8 @@ import (
 const (
 	pilotStart  = 400.0 // requests per second, low enough for any proxy
 	pilotTarget = 0.29  // of the proxy's CPUs: the middle of what the busy gate allows
-	pilotNear   = 0.02  // a rate this close to the target is refined and taken
+	pilotNear   = 0.10  // this close to the target the search ends and readings are averaged
 	pilotTries  = 10
-	pilotWindow = time.Second
 	// A machine's speed changes within seconds; the baseline is looked at this
 	// often at the rate before it is frozen.
 	pilotReadings = 6
@@ -102,6 +101,12 @@ func (s *session) search(ctx context.Context) (Pilot, error) {
 	return p, &PilotError{p.Steps, "its busy share did not settle"}
 }
 
+// pilotWindow is how long one reading takes: half of a window, as far as that
+// is between half a second and two.
+func (p Plan) pilotWindow() time.Duration {
+	return min(2*time.Second, max(500*time.Millisecond, p.Window/2))
+}
+
 // settleRate tries every other arm at the rate, averages what the baseline was
 // seen to be busy, and lowers the rate if an arm, or two together, would be too
 // busy.
@@ -156,7 +161,7 @@ func (s *session) settleRate(ctx context.Context, p Pilot, rate float64, first m
 	for _, b := range base {
 		mean += b / float64(len(base))
 	}
-	p.Rate = math.Round(rate * min(1.1, max(0.9, pilotTarget/mean)))
+	p.Rate = math.Round(rate * min(1.5, max(0.6, pilotTarget/mean)))
 	if lowest := math.Round(rate * limit); lowest < p.Rate {
 		p.LoweredFrom, p.Rate = p.Rate, lowest
 		t := s.e.Gates.WithDefaults()
@@ -223,7 +228,7 @@ func (s *session) tryPilotStep(ctx context.Context, rate float64) (PilotStep, ga
 	fail := func(err error) (PilotStep, gate.Result, error) { return step, gate.Result{}, err }
 	targets := s.targetsOf(s.live)
 	// A moment at the new rate first: pools grow, caches warm.
-	if _, err := s.gen.run(ctx, targets, rate, pilotWindow/3, s.plan.Seed, s.plan.Drain); err != nil {
+	if _, err := s.gen.run(ctx, targets, rate, s.plan.pilotWindow()/3, s.plan.Seed, s.plan.Drain); err != nil {
 		return fail(fmt.Errorf("pilot: %w", err))
 	}
 	watch, err := gate.StartWatch(s.fs, s.watchOptions())
@@ -231,7 +236,7 @@ func (s *session) tryPilotStep(ctx context.Context, rate float64) (PilotStep, ga
 		return fail(err)
 	}
 	first := s.readCounters()
-	report, err := s.gen.run(ctx, targets, rate, pilotWindow, s.plan.Seed+1, s.plan.Drain)
+	report, err := s.gen.run(ctx, targets, rate, s.plan.pilotWindow(), s.plan.Seed+1, s.plan.Drain)
 	if err != nil {
 		return fail(fmt.Errorf("pilot: %w", err))
 	}
@@ -245,7 +250,7 @@ func (s *session) tryPilotStep(ctx context.Context, rate float64) (PilotStep, ga
 		if err != nil {
 			return fail(fmt.Errorf("pilot: arm %q: %w", l.arm.Name, err))
 		}
-		step.Busy[l.arm.Name] = float64(d.CPUNanoseconds) / float64(pilotWindow) / float64(s.cpus.Proxy.Len())
+		step.Busy[l.arm.Name] = float64(d.CPUNanoseconds) / float64(s.plan.pilotWindow()) / float64(s.cpus.Proxy.Len())
 	}
 	if total := report.Total(); total.Completed < total.Planned*9/10 {
 		return fail(&PilotError{[]PilotStep{step}, fmt.Sprintf("at %.0f/s only %d of %d requests were answered: %v", rate, total.Completed, total.Planned, total.FailedBy)})

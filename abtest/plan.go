@@ -95,7 +95,7 @@ func williams(arms int) [][]int {
 
 func (p *Plan) duet(arms, blocks int, rng *rand.Rand) {
 	if blocks == 0 {
-		blocks = max(minBlocks, p.Rounds/4)
+		blocks = max(minBlocks, p.Rounds/2)
 	}
 	blocks += blocks % 2 // the order of starts is swapped from block to block
 	blocks = min(blocks, p.Rounds)

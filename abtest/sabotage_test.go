@@ -122,8 +122,9 @@ func refused(t *testing.T, e Experiment, name string) string {
 func TestSpinnerOnTheProxysCPU(t *testing.T) {
 	e := small(t)
 	e.Redo = 1
+	cpus := cpusOf(t) // before this process is confined
 	var pid int
-	e.Log = &trigger{t: t, at: "round  1/", act: func() { pid = startSpinner(t, cpusOf(t).Proxy.CPUs()[0]) }}
+	e.Log = &trigger{t: t, at: "round  1/", act: func() { pid = startSpinner(t, cpus.Proxy.CPUs()[0]) }}
 	causes := refused(t, e, gate.NameForeignDuring)
 	require.Contains(t, causes, fmt.Sprintf("(pid %d)", pid))
 }
@@ -144,8 +145,9 @@ func TestSpinnerBefore(t *testing.T) {
 func TestSpinnerOnTheOriginsCPU(t *testing.T) {
 	e := small(t)
 	e.Redo = 1
+	cpus := cpusOf(t) // before this process is confined
 	var pid int
-	e.Log = &trigger{t: t, at: "round  1/", act: func() { pid = startSpinner(t, cpusOf(t).Origin.CPUs()[0]) }}
+	e.Log = &trigger{t: t, at: "round  1/", act: func() { pid = startSpinner(t, cpus.Origin.CPUs()[0]) }}
 	causes := refused(t, e, gate.NameHeadroom)
 	require.Contains(t, causes, fmt.Sprintf("(pid %d)", pid))
 }
