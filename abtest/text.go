@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/tareperf/tare/counters"
+	"github.com/tareperf/tare/stats"
 )
 
 // logRound prints the status line of a round.
@@ -18,10 +19,17 @@ func (s *session) logRound(r RoundRecord) {
 		head += fmt.Sprintf(" try %d", r.Attempt)
 	}
 	var costs []string
+	base := s.arms[0].Name
 	for _, a := range s.arms {
-		if c, ok := armCost(r, a.Name); ok {
-			costs = append(costs, fmt.Sprintf("%s %s", a.Name, costText(s.e.Metric, c)))
+		text := ""
+		if ratio, ok := roundRatio(r, base, a.Name); ok && a.index > 0 {
+			text = fmt.Sprintf("%s %+.1f%%", a.Name, 100*(ratio-1))
+		} else if c, ok := armCost(r, a.Name); ok {
+			text = fmt.Sprintf("%s %s", a.Name, costText(s.e.Metric, c))
+		} else {
+			continue
 		}
+		costs = append(costs, text)
 	}
 	verdict := fmt.Sprintf("%d gates pass", r.Passed)
 	if !r.Kept {
@@ -45,6 +53,16 @@ func firstFailure(r RoundRecord) string {
 func (s *session) left() time.Duration {
 	whole := s.plan.Duration() - pilotBudget
 	return whole * time.Duration(s.plan.Rounds-s.finished) / time.Duration(s.plan.Rounds)
+}
+
+// roundRatio is one round's ratio of two arms, as it will be estimated.
+func roundRatio(r RoundRecord, base, variant string) (float64, bool) {
+	a, b := meet(r, base, variant)
+	if len(a) == 0 || len(b) == 0 {
+		return 0, false
+	}
+	ratio, err := stats.Round{Baseline: pool(a), Variant: pool(b)}.Ratio()
+	return ratio, err == nil
 }
 
 // armCost pools what a request cost an arm in one round.

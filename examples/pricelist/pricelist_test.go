@@ -72,10 +72,6 @@ func compareWays(t *testing.T, results map[abtest.Way]abtest.Result) {
 		return
 	}
 	for i, d := range duet.Rows {
-		if invalid := (d.Verdict.Kind == stats.Invalid || restart.Rows[i].Verdict.Kind == stats.Invalid); invalid {
-			t.Errorf("%s: a row is invalid, the ways are not compared", d.Arm)
-			continue
-		}
 		c, err := stats.Compare(d.Estimate.Effect(), restart.Rows[i].Estimate.Effect(), 0.95)
 		if err != nil {
 			t.Logf("%s: the ways cannot be compared: %v", d.Arm, err)
@@ -86,6 +82,11 @@ func compareWays(t *testing.T, results map[abtest.Way]abtest.Result) {
 			word = "resolved: the ways measure different conditions"
 		}
 		fmt.Fprintf(t.Output(), "%s: restart minus duet %+.2f [%+.2f, %+.2f] percentage points, %s\n", d.Arm, c.Difference, c.Interval.Low, c.Interval.High, word)
+		for _, row := range []abtest.Row{d, restart.Rows[i]} {
+			if row.Verdict.Kind == stats.Invalid {
+				t.Errorf("%s: that difference means nothing, a row is invalid: %s", d.Arm, row.Verdict.Text)
+			}
+		}
 	}
 }
 
