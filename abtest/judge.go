@@ -76,6 +76,7 @@ func (row *Row) judge(rec Record, r Result, floor *stats.Floor, family int) {
 		SmokeRun: rec.Session.Smoke, Release: row.release(rec),
 	}
 	switch {
+	case in.SmokeRun && r.Complete: // whatever else: it prices nothing
 	case r.Ended != "":
 		in.Void = r.Ended
 	case !r.Complete:

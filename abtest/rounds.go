@@ -118,7 +118,7 @@ func startBound(failed gate.Results) bool {
 
 func (e *InvalidError) count(r RoundRecord) {
 	e.Failed++
-	e.Last = r.Gates.Failed()
+	e.Last = causesFirst(r.Gates.Failed())
 	seen := map[string]bool{}
 	for _, g := range r.Gates.Failed() {
 		if !seen[g.Gate] {

@@ -2,10 +2,12 @@ package abtest
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/tareperf/tare/counters"
+	"github.com/tareperf/tare/gate"
 	"github.com/tareperf/tare/stats"
 )
 
@@ -38,8 +40,11 @@ func (s *session) logRound(r RoundRecord) {
 	s.logf("%s  %s  %s  %s left", head, strings.Join(costs, "  "), verdict, s.left().Round(time.Second))
 }
 
+// firstFailure names the gate that failed, of several the one that is most
+// likely the cause of the others: what is wrong with the machine before what is
+// wrong with an arm.
 func firstFailure(r RoundRecord) string {
-	if failed := r.Gates.Failed(); len(failed) > 0 {
+	if failed := causesFirst(r.Gates.Failed()); len(failed) > 0 {
 		text := clip(failed[0].String(), 240)
 		if len(failed) > 1 {
 			text += fmt.Sprintf(" (and %d more)", len(failed)-1)
@@ -47,6 +52,24 @@ func firstFailure(r RoundRecord) string {
 		return text
 	}
 	return r.Interrupted
+}
+
+// causesFirst puts gates that are about the machine and the origin before those
+// that their trouble makes fail too.
+func causesFirst(failed gate.Results) gate.Results {
+	causes := []string{
+		gate.NameLeftovers, gate.NameForeignBefore, gate.NameForeignDuring, gate.NameOrigin,
+		gate.NameIdentity, gate.NamePinning, gate.NameIdleStates, gate.NameHeadroom,
+	}
+	rank := func(r gate.Result) int {
+		if i := slices.Index(causes, r.Gate); i >= 0 {
+			return i
+		}
+		return len(causes)
+	}
+	sorted := slices.Clone(failed)
+	slices.SortStableFunc(sorted, func(a, b gate.Result) int { return rank(a) - rank(b) })
+	return sorted
 }
 
 // left is the planned time of the rounds that are not kept yet.
