@@ -2,10 +2,7 @@ package envoy
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"io"
-	"os"
 	"strings"
 	"time"
 
@@ -31,41 +28,12 @@ func runTool(ctx context.Context, t tool) (string, error) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, t.timeout)
 	defer cancel()
-	f, err := os.CreateTemp("", "tare-envoy-*.out")
-	if err != nil {
-		return "", err
+	text, err := child.Output(ctx, child.Spec{Name: t.name, Path: t.path, Args: t.args, Env: t.env, Dir: t.dir}, 1<<20)
+	text = strings.ToValidUTF8(text, "?")
+	if last := lastLines(text, 8); err != nil && last != "" {
+		err = fmt.Errorf("%w: %s", err, last)
 	}
-	defer f.Close()
-	// Without a name from the start: a kill leaves nothing behind.
-	if err := os.Remove(f.Name()); err != nil {
-		return "", err
-	}
-	p, err := child.Start(ctx, child.Spec{Name: t.name, Path: t.path, Args: t.args, Env: t.env, Dir: t.dir, Stdout: f, Stderr: f})
-	if err != nil {
-		return "", err
-	}
-	if err := p.Release(); err != nil {
-		return "", errors.Join(err, p.Stop(0))
-	}
-	select {
-	case <-p.Done():
-		err = p.ExitError()
-	case <-ctx.Done():
-		err = errors.Join(fmt.Errorf("%s did not end: %w", t.name, ctx.Err()), p.Stop(0))
-	}
-	text, readErr := readHead(f, 1<<20)
-	if err != nil {
-		if last := lastLines(text, 8); last != "" {
-			err = fmt.Errorf("%w: %s", err, last)
-		}
-		return text, err
-	}
-	return text, readErr
-}
-
-func readHead(f *os.File, most int64) (string, error) {
-	text, err := io.ReadAll(io.NewSectionReader(f, 0, most))
-	return strings.ToValidUTF8(string(text), "?"), err
+	return text, err
 }
 
 // lastLines gives the last n lines that say something, on one line.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -131,33 +130,7 @@ func Identify(ctx context.Context, path string) (Binary, error) {
 func buildText(ctx context.Context, path string) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, identifyTimeout)
 	defer cancel()
-	out, err := os.CreateTemp("", "tare-nginx-*.out")
-	if err != nil {
-		return "", err
-	}
-	defer out.Close()
-	// Without a name from the start: a kill leaves nothing behind.
-	if err := os.Remove(out.Name()); err != nil {
-		return "", err
-	}
-	p, err := child.Start(ctx, child.Spec{Name: "nginx -V", Path: path, Args: []string{"-V"}, Env: []string{"LC_ALL=C"}, Stdout: out, Stderr: out})
-	if err != nil {
-		return "", err
-	}
-	if err := p.Release(); err != nil {
-		return "", errors.Join(err, p.Stop(0))
-	}
-	select {
-	case <-p.Done():
-		err = p.ExitError()
-	case <-ctx.Done():
-		err = errors.Join(fmt.Errorf("%s -V did not end: %w", path, ctx.Err()), p.Stop(0))
-	}
-	if err != nil {
-		return "", err
-	}
-	text, err := io.ReadAll(io.NewSectionReader(out, 0, 64<<10))
-	return string(text), err
+	return child.Output(ctx, child.Spec{Name: "nginx -V", Path: path, Args: []string{"-V"}, Env: []string{"LC_ALL=C"}}, 64<<10)
 }
 
 var versionLine = regexp.MustCompile(`(?m)^nginx version: \S*/((\d{1,6})\.(\d{1,6})\.(\d{1,6}))`)

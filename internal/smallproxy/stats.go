@@ -2,9 +2,7 @@ package smallproxy
 
 import (
 	"context"
-	"fmt"
 	"sync"
-	"time"
 
 	"github.com/tareperf/tare/internal/smallserver"
 )
@@ -58,17 +56,8 @@ func ReadStats(ctx context.Context, ready smallserver.Ready) (Stats, error) {
 // ReadAtRest is ReadStats when no request is active: it asks each millisecond until
 // then. ctx bounds the wait; the error then says how many are active.
 func ReadAtRest(ctx context.Context, ready smallserver.Ready) (Stats, error) {
-	for {
-		s, err := ReadStats(ctx, ready)
-		if err != nil || s.Active == 0 {
-			return s, err
-		}
-		select {
-		case <-ctx.Done():
-			return s, fmt.Errorf("%s still has %d active requests: %w", Name, s.Active, ctx.Err())
-		case <-time.After(time.Millisecond):
-		}
-	}
+	read := func(ctx context.Context) (Stats, error) { return ReadStats(ctx, ready) }
+	return smallserver.AtRest(ctx, Name, read, func(s Stats) uint64 { return s.Active })
 }
 
 // counts is under one lock, not a row of atomics, so that a snapshot adds up.
