@@ -34,7 +34,8 @@ type Blocks struct {
 // The unit is the block: m = mean of the block means, interval
 // m ± t_{B−1}·sd(block means)/√B. Rounds inside a block share their processes
 // and are no replicates of a restart; treating them as such (pseudo-replication)
-// makes an interval that is too short by √(1+n·σ²_restart/σ²_within).
+// makes an interval that is too short by √(1+(n−1)·ICC) for n rounds in a block,
+// ICC = σ²_restart/(σ²_restart+σ²_within).
 // block[i] is the block of ratios[i]; a block's rounds need not be adjacent.
 // Source: one-way random effects, Searle, Casella and McCulloch (1992) ch. 3.
 // Assumes independent blocks with roughly normal means. Fewer than 2 blocks is

@@ -53,4 +53,15 @@ func TestBlockedByHand(t *testing.T) {
 	near(t, 1.03, f.Mean, nine)
 	require.NotNil(t, f.Order, "the start order is swapped from block to block")
 	require.NotNil(t, f.RatioOfMeans)
+	for i := range rounds {
+		rounds[i].Block = 0
+	}
+	f, err = FromRounds(rounds, Options{})
+	require.NoError(t, err)
+	require.Nil(t, f.Blocks, "no blocks, every round for itself")
+	for i := range rounds {
+		rounds[i].Block = 3
+	}
+	_, err = FromRounds(rounds, Options{})
+	refused(t, err, "all rounds are in one block") // one start behind all of them
 }

@@ -9,24 +9,47 @@ import (
 const maxWalsh = 2000
 
 // crossChecks adds the alternatives and warns where one reaches another conclusion.
+// Whether they do is decided at 95%: a level that the caller chooses for what it
+// shows must not switch off what Judge relies on.
 func crossChecks(e *Estimate, x sample, o settled) {
-	main := e.Interval.side(x.null)
-	judge := func(a *Alternative, code Code, name string) {
-		side := a.Interval.side(x.null)
+	gate := o
+	gate.level, gate.alpha = gateLevel, gateAlpha
+	h := tUpper(gate.alpha/2, e.DF) * e.SE
+	at95 := Interval{Low: e.Mean - h, High: e.Mean + h}
+	main := at95.side(x.null)
+	// judge holds checked, the alternative at 95%, against the main interval.
+	judge := func(shown, checked *Alternative, code Code, name string) {
+		side := checked.Interval.side(x.null)
 		// With an order term these alternatives still carry the order effect as
 		// noise: a wider interval that covers no change contradicts nothing.
-		a.Agrees = side == main || o.onePair && side == 0
-		if !a.Agrees {
+		agrees := side == main || o.onePair && side == 0
+		if shown != nil {
+			shown.Agrees = agrees
+		}
+		if !agrees {
 			warn(&e.Warnings, code, "%s gives %.6g [%.6g, %.6g], %s gives %.6g [%.6g, %.6g]: they do not agree on whether there is a change",
-				name, a.Point, a.Interval.Low, a.Interval.High, e.Interval.Name, e.Mean, e.Interval.Low, e.Interval.High)
+				name, checked.Point, checked.Interval.Low, checked.Interval.High, e.Interval.Name, e.Mean, at95.Low, at95.High)
 		}
 	}
+	// both makes an alternative to show and one to check; they are one at 95%.
+	both := func(name string, by func(settled) (*Alternative, string)) (shown, checked *Alternative) {
+		shown, reason := by(o)
+		checked = shown
+		if o.level != gateLevel {
+			var why string
+			if checked, why = by(gate); checked == nil {
+				reason = why
+			}
+		}
+		if shown == nil || checked == nil {
+			warn(&e.Warnings, CheckMissing, "%s: %s", name, reason)
+		}
+		return shown, checked
+	}
 	if x.null == 1 {
-		if a, reason := geometricMean(x.values, o); a != nil {
-			e.Log = a
-			judge(a, SkewedRatios, "the log-ratio")
-		} else {
-			warn(&e.Warnings, CheckMissing, "log-ratio: %s", reason)
+		shown, checked := both("log-ratio", func(o settled) (*Alternative, string) { return geometricMean(x.values, o) })
+		if e.Log = shown; checked != nil {
+			judge(shown, checked, SkewedRatios, "the log-ratio")
 		}
 	}
 	// For a coefficient of variation c of each arm E[B/A] is about 1+c² too high,
@@ -34,33 +57,42 @@ func crossChecks(e *Estimate, x sample, o settled) {
 	if c := e.SD / e.Mean; x.null == 1 && c > 0.03*math.Sqrt2 {
 		warn(&e.Warnings, RatioBias, "ratios vary by %.2g%%: their mean is too high by up to %.2g%%, the log-ratio is not", 100*c, 100*c*c/2)
 	}
-	if a, reason := hodgesLehmann(x.values, o); a != nil {
-		e.HodgesLehmann = a
-		// With few values no rank interval reaches the level; a wider one that
-		// covers no change contradicts nothing.
-		if a.Interval.Level >= o.level || a.Interval.side(x.null) != 0 {
-			judge(a, RanksDisagree, "Hodges–Lehmann")
-		} else {
-			a.Agrees = true
-			warn(&e.Warnings, CheckMissing, "Hodges–Lehmann: %d values reach a level of %.4g only", len(x.values), a.Interval.Level)
-		}
-	} else {
-		warn(&e.Warnings, CheckMissing, "Hodges–Lehmann: %s", reason)
+	shown, checked := both("Hodges–Lehmann", func(o settled) (*Alternative, string) { return hodgesLehmann(x.values, o) })
+	e.HodgesLehmann = shown
+	switch {
+	case checked == nil:
+	// With few values no rank interval reaches the level; a wider one that
+	// covers no change contradicts nothing.
+	case checked.Interval.Level >= gateLevel || checked.Interval.side(x.null) != 0:
+		judge(shown, checked, RanksDisagree, "Hodges–Lehmann")
+	default:
+		shown.Agrees = true
+		warn(&e.Warnings, CheckMissing, "Hodges–Lehmann: %d values reach a level of %.4g only", len(x.values), checked.Interval.Level)
 	}
 	if x.base != nil {
-		if a, err := fieller(x.base, x.variant, o); err == nil {
-			e.RatioOfMeans = &a
-			judge(&a, MeansDisagree, "Fieller's ratio of means")
-		} else {
-			warn(&e.Warnings, CheckMissing, "%v", err)
+		shown, checked := both("ratio of means", func(o settled) (*Alternative, string) {
+			a, err := fieller(x.base, x.variant, o)
+			if err != nil {
+				return nil, err.Error()
+			}
+			return &a, ""
+		})
+		if e.RatioOfMeans = shown; checked != nil {
+			judge(shown, checked, MeansDisagree, "Fieller's ratio of means")
 		}
 	}
-	if e.SignFlip.Exact && math.Ldexp(2, -len(x.values)) > o.alpha {
-		warn(&e.Warnings, TooFewRounds, "%d values: the sign-flip p cannot be below %.4g, and the t interval rests on normality alone", len(x.values), math.Ldexp(2, -len(x.values)))
-	} else if flip := e.SignFlip.P <= o.alpha; flip != (main != 0) && (flip || !o.onePair) {
+	if smallest := math.Ldexp(2, -len(x.values)); e.SignFlip.Exact && smallest > gate.alpha {
+		warn(&e.Warnings, TooFewRounds, "%d values: the sign-flip p cannot be below %.4g, and the t interval rests on normality alone", len(x.values), smallest)
+	} else if flip := e.SignFlip.P <= gate.alpha; flip != (main != 0) && (flip || !o.onePair) {
 		warn(&e.Warnings, SignFlipDisagrees, "sign-flip p is %.4g where the t test gives %.4g", e.SignFlip.P, e.P)
 	}
 }
+
+// The level at which the checks that change a verdict are decided.
+const (
+	gateLevel = 0.95
+	gateAlpha = 1 - gateLevel
+)
 
 // geometricMean is exp(mean ln r) with the t interval of ln r. Swapping the arms
 // inverts it exactly, which the mean of ratios does not do: {0.5, 2} is +25%

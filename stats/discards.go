@@ -7,8 +7,8 @@ import "math"
 //	a  b
 //	c  d
 //
-// the sum of the hypergeometric probabilities of all tables with the same
-// margins that are no more probable than this one. Source: Fisher (1935), in
+// p = Σ C(a+b, x)·C(c+d, a+c−x)/C(n, a+c) over all tables x with the same margins
+// that are no more probable than this one. Source: Fisher (1935), in
 // the two-sided form of R's fisher.test. Assumes independent counts. They must
 // not be negative or above 1e6.
 func FisherExact(a, b, c, d int) (float64, error) {
@@ -50,8 +50,8 @@ type ArmRounds struct {
 // Discards says whether throwing rounds away can have made the result.
 type Discards struct {
 	Arms []ArmRounds `json:"arms"`
-	// P is the smallest Fisher p of a variant's failures against the baseline's,
-	// times the number of variants (at most 1). 1 when nothing was discarded.
+	// P is the Fisher p of the variant's failures against the baseline's, not
+	// corrected for other rows. 1 when nothing was discarded.
 	P float64 `json:"p"`
 	// Without is the row as published, With the same with the gate-failed rounds
 	// put back; nil when none of them gave a number.
@@ -62,36 +62,35 @@ type Discards struct {
 	Reason string `json:"reason"`
 }
 
-// CheckDiscards compares the failures of the arms (the baseline first) and the
-// estimate with and without the gate-failed rounds.
+// CheckDiscards compares, for one row, the failures of its two arms (the baseline
+// first) and the estimate with and without the gate-failed rounds.
 //
-// Void when P ≤ 0.05 (the arms did not fail alike, so that the rest is a
-// selection), or when the two estimates disagree: With lies outside the 95%
+// Void when P = FisherExact of failed and passed ≤ 0.05 (the arms did not fail
+// alike, so that the rest is a selection; each row by itself and uncorrected,
+// because a check of validity that gets milder with every row added protects
+// nobody), or when the two estimates disagree: With lies outside the 95%
 // interval of Without, or one interval excludes zero on a side where the other
-// does not. Source: Fisher's exact test and Bonferroni; the rule is this
-// package's. Assumes that rounds fail independently. with is nil when no discarded round gave a number.
+// does not. Source: Fisher's exact test; the rule is this package's. Assumes that
+// rounds fail independently. with is nil when no discarded round gave a number.
+// Other than two arms are a *NotTestableError: another arm's failures void its
+// own row, not this one.
 func CheckDiscards(arms []ArmRounds, without Effect, with *Effect) (Discards, error) {
 	d := Discards{Arms: arms, P: 1, Without: without, With: with}
-	if len(arms) < 2 {
-		return d, notTestable("discards", "there are %d arms: give the baseline and at least one variant", len(arms))
+	if len(arms) != 2 {
+		return d, notTestable("discards", "there are %d arms: give the row's baseline and its variant", len(arms))
 	}
 	if err := without.check("discards"); err != nil {
 		return d, err
 	}
-	worst := arms[0]
-	for _, v := range arms[1:] {
-		p, err := FisherExact(arms[0].Failed, arms[0].Passed, v.Failed, v.Passed)
-		if err != nil {
-			return d, err
-		}
-		if p = math.Min(1, p*float64(len(arms)-1)); p < d.P {
-			d.P, worst = p, v
-		}
+	base, variant := arms[0], arms[1]
+	p, err := FisherExact(base.Failed, base.Passed, variant.Failed, variant.Passed)
+	if err != nil {
+		return d, err
 	}
-	if d.P <= 0.05 {
+	if d.P = p; d.P <= 0.05 {
 		d.Void = true
 		d.Reason = text("arm %q failed %d of %d rounds and the baseline %d of %d (Fisher p %.3g): the kept rounds are a selection",
-			worst.Arm, worst.Failed, worst.Failed+worst.Passed, arms[0].Failed, arms[0].Failed+arms[0].Passed, d.P)
+			variant.Arm, variant.Failed, variant.Failed+variant.Passed, base.Failed, base.Failed+base.Passed, d.P)
 		return d, nil
 	}
 	if with == nil {

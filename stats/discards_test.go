@@ -29,14 +29,20 @@ func TestDiscardChecks(t *testing.T) {
 	require.Contains(t, d.Reason, "gates decided")
 }
 
-func TestDiscardsOfThreeArmsAndOfMovedEstimates(t *testing.T) {
+func TestDiscardsAreTheRowsOwn(t *testing.T) {
 	without := Effect{Value: 2, SE: .2, DF: 11}
-	two, err := CheckDiscards([]ArmRounds{{"off", 12, 0}, {"a", 9, 3}}, without, nil)
+	// One of many rows: the same p, whatever else was measured.
+	d, err := CheckDiscards([]ArmRounds{{"off", 12, 0}, {"a", 8, 5}}, without, nil)
 	require.NoError(t, err)
-	three, err := CheckDiscards([]ArmRounds{{"off", 12, 0}, {"a", 9, 3}, {"b", 12, 0}}, without, nil)
+	p, err := FisherExact(0, 12, 5, 8)
 	require.NoError(t, err)
-	near(t, 2*two.P, three.P, nine)
-	d, err := CheckDiscards([]ArmRounds{{"off", 12, 1}, {"on", 12, 1}}, without, &Effect{Value: 3, SE: .2, DF: 13})
+	near(t, p, d.P, nine)
+	require.True(t, d.Void)
+	_, err = CheckDiscards([]ArmRounds{{"off", 12, 0}, {"a", 12, 0}, {"b", 6, 6}}, without, nil)
+	refused(t, err, "3 arms")
+	_, err = CheckDiscards([]ArmRounds{{"off", 12, 0}}, without, nil)
+	refused(t, err, "1 arms")
+	d, err = CheckDiscards([]ArmRounds{{"off", 12, 1}, {"on", 12, 1}}, without, &Effect{Value: 3, SE: .2, DF: 13})
 	require.NoError(t, err)
 	require.True(t, d.Void, "both exclude zero, and still they disagree")
 }

@@ -15,7 +15,9 @@
 // that follows works on an [Effect]: the between-session spread ([Widen],
 // [AcrossSessions], [Pool]), floors ([FloorFromAA], [FloorFromPlacebo]),
 // [Equivalence], [AskBudget], [Compare], [Simultaneous], and [Judge], whose rule
-// is mechanical and names the clause that fired.
+// is mechanical and names the clause that fired. What is said of one session's
+// own effect holds for that session; answers carry it as SessionOnly, and only an
+// effect with the between-session spread (Between) speaks for the setting.
 //
 // # Units
 //

@@ -106,6 +106,10 @@ type Comparison struct {
 	P          float64  `json:"p"`
 	// Resolved is true when the interval excludes zero.
 	Resolved bool `json:"resolved"`
+	// SessionOnly is true when the between-session spread is missing in one effect
+	// or both: a difference between two sessions is then a difference between
+	// those sessions, of which the spread may be all.
+	SessionOnly bool `json:"session_only"`
 }
 
 // Compare gives the difference between two independent estimates of the same
@@ -114,7 +118,9 @@ type Comparison struct {
 //	d = b − a, SE = √(SEa²+SEb²), ν = SE⁴/(SEa⁴/νa + SEb⁴/νb)
 //
 // Source: Welch (1947), Satterthwaite (1946). Assumes that no round, and no
-// restart, is behind both effects. level 0 means 0.95.
+// restart, is behind both effects, and that both have the between-session spread
+// or come from the same session (SessionOnly says where it is missing).
+// level 0 means 0.95.
 func Compare(a, b Effect, level float64) (Comparison, error) {
 	for _, e := range []Effect{a, b} {
 		if err := e.check("difference"); err != nil {
@@ -130,7 +136,7 @@ func Compare(a, b Effect, level float64) (Comparison, error) {
 	if err := d.check("difference"); err != nil {
 		return Comparison{}, err
 	}
-	c := Comparison{Difference: d.Value, SE: d.SE, DF: d.DF, P: d.p()}
+	c := Comparison{Difference: d.Value, SE: d.SE, DF: d.DF, P: d.p(), SessionOnly: !a.Between || !b.Between}
 	c.Interval = d.interval(level)
 	c.Interval.Name = "Welch–Satterthwaite"
 	c.Resolved = c.Interval.side(0) != 0

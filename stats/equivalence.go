@@ -18,6 +18,10 @@ type Equivalent struct {
 	SmallestBound float64 `json:"smallest_bound"`
 	// Log is true when it was decided on ln r with ln(1±Bound/100).
 	Log bool `json:"log"`
+	// SessionOnly is true when the between-session spread is not in the effect:
+	// the answer then holds for the measured session, and for the setting it errs
+	// more often than Alpha.
+	SessionOnly bool `json:"session_only"`
 }
 
 // Equivalence tests whether an effect lies inside ±bound, by TOST:
@@ -26,7 +30,8 @@ type Equivalent struct {
 //
 // the same as the 90% interval lying inside (−bound, bound). Source:
 // Schuirmann (1987). bound > 0, in percent, fixed before looking. Give it the
-// widened effect where the claim is about the setting and not about one session.
+// widened effect, or the one across sessions, where the claim is about the
+// setting: of one session's own effect it answers for that session (SessionOnly).
 // Assumes what the effect's interval assumes; a wide interval never passes. Not
 // corrected for a family: each row's claim stands alone.
 func Equivalence(e Effect, bound float64) (Equivalent, error) {
@@ -37,7 +42,7 @@ func Equivalence(e Effect, bound float64) (Equivalent, error) {
 		return Equivalent{}, err
 	}
 	const alpha = 0.05
-	q := Equivalent{Bound: bound, Alpha: alpha, Interval: e.interval(1 - 2*alpha)}
+	q := Equivalent{Bound: bound, Alpha: alpha, Interval: e.interval(1 - 2*alpha), SessionOnly: !e.Between}
 	q.P = math.Max(e.above(-bound), e.below(bound))
 	q.SmallestBound = math.Max(math.Abs(q.Interval.Low), math.Abs(q.Interval.High))
 	q.Holds = q.SmallestBound < bound
@@ -46,7 +51,8 @@ func Equivalence(e Effect, bound float64) (Equivalent, error) {
 
 // Equivalence is Equivalence of the estimate's effect (this session only). For
 // ratios and a bound above 5% it is decided on the log scale, with bounds
-// ln(1±bound/100), where −5% and +5% are not the same size.
+// ln(1±bound/100), where −5% and +5% are not the same size. Formula, source and
+// what it assumes: as the function Equivalence.
 func (e Estimate) Equivalence(bound float64) (Equivalent, error) {
 	if e.Null != 1 || !(bound > 5) || e.Log == nil || bound >= 100 {
 		return Equivalence(e.Effect(), bound)
@@ -65,7 +71,7 @@ func (e Estimate) Equivalence(bound float64) (Equivalent, error) {
 	}
 	const alpha = 0.05
 	i := l.interval(1 - 2*alpha)
-	q := Equivalent{Bound: bound, Alpha: alpha, Log: true}
+	q := Equivalent{Bound: bound, Alpha: alpha, Log: true, SessionOnly: true}
 	q.Interval = Interval{100 * math.Expm1(i.Low), 100 * math.Expm1(i.High), i.Level, "t of log-ratio, this session only"}
 	q.P = math.Max(l.above(math.Log1p(-bound/100)), l.below(math.Log1p(bound/100)))
 	q.SmallestBound = math.Max(-q.Interval.Low, q.Interval.High)
@@ -93,12 +99,18 @@ type Budget struct {
 	POver   float64 `json:"p_over"`
 	// Interval has level 0.90: yes when it is below Limit, no when above.
 	Interval Interval `json:"interval"`
+	// SessionOnly is true when the between-session spread is not in the effect:
+	// the answer then holds for the measured session only.
+	SessionOnly bool `json:"session_only"`
 }
 
 // AskBudget answers "is the change under limit percent?": yes when the upper
 // one-sided 95% confidence limit is below it, no when the lower one is above it,
 // undecided otherwise: value ± t_{ν,.95}·SE against limit. Each wrong answer has
-// a chance of at most 5%. Source: one-sided t tests, Student (1908). Assumes what the effect's interval assumes.
+// a chance of at most 5% where the effect is widened or across sessions; for one
+// session's own effect that chance is about that session's change (SessionOnly),
+// and about the setting's it is larger. Source: one-sided t tests, Student
+// (1908). Assumes what the effect's interval assumes.
 func AskBudget(e Effect, limit float64) (Budget, error) {
 	if !(math.Abs(limit) <= maxMagnitude) {
 		return Budget{}, &OptionError{"limit", limit, "a finite number of percent"}
@@ -106,7 +118,7 @@ func AskBudget(e Effect, limit float64) (Budget, error) {
 	if err := e.check("budget"); err != nil {
 		return Budget{}, err
 	}
-	b := Budget{Limit: limit, Answer: BudgetUndecided, Interval: e.interval(0.90)}
+	b := Budget{Limit: limit, Answer: BudgetUndecided, Interval: e.interval(0.90), SessionOnly: !e.Between}
 	b.PWithin, b.POver = e.below(limit), e.above(limit)
 	switch b.Interval.side(limit) {
 	case -1:

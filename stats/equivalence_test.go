@@ -19,6 +19,11 @@ func TestBudgetQuestion(t *testing.T) {
 		b, err := AskBudget(c.e, 2)
 		require.NoError(t, err)
 		require.Equal(t, c.want, b.Answer)
+		require.True(t, b.SessionOnly)
+		c.e.Between = true
+		wide, err := AskBudget(c.e, 2)
+		require.NoError(t, err)
+		require.False(t, wide.SessionOnly)
 		require.Equal(t, c.want == WithinBudget, b.PWithin < .05)
 		require.Equal(t, c.want == OverBudget, b.POver < .05)
 	}
@@ -30,6 +35,7 @@ func TestEquivalenceOnTheLogScale(t *testing.T) {
 	q, err := e.Equivalence(10)
 	require.NoError(t, err)
 	require.True(t, q.Log)
+	require.True(t, q.SessionOnly)
 	require.True(t, q.Holds)
 	q5, err := e.Equivalence(5)
 	require.NoError(t, err)
@@ -39,4 +45,10 @@ func TestEquivalenceOnTheLogScale(t *testing.T) {
 	at, err := Equivalence(e.Effect(), q5.SmallestBound*(1+1e-12))
 	require.NoError(t, err)
 	near(t, .05, at.P, 1e-6)
+	require.True(t, at.SessionOnly)
+	w, _, err := Widen(e.Effect(), tau)
+	require.NoError(t, err)
+	wide, err := Equivalence(w, 5)
+	require.NoError(t, err)
+	require.False(t, wide.SessionOnly)
 }

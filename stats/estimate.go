@@ -1,6 +1,9 @@
 package stats
 
-import "math"
+import (
+	"math"
+	"slices"
+)
 
 // Interval is a confidence interval with the level it really has and the name
 // of the method that made it.
@@ -33,8 +36,8 @@ func (i Interval) side(x float64) int {
 type Alternative struct {
 	Point    float64  `json:"point"`
 	Interval Interval `json:"interval"`
-	// Agrees is true when it excludes no change on the same side as the main
-	// interval, or neither does.
+	// Agrees is true when, at 95% whatever the level of the intervals shown, it
+	// excludes no change on the same side as the main one, or neither does.
 	Agrees bool `json:"agrees"`
 }
 
@@ -122,8 +125,10 @@ func MeanOfDifferences(differences []float64, o Options) (Estimate, error) {
 }
 
 // FromRounds is the estimate of a row from its rounds: pooled ratios, then
-// MeanOfRatios, or Blocked where the rounds carry different Block numbers. It
-// adds what only whole rounds can tell: the order term and Fieller's ratio of means.
+// MeanOfRatios where every Block is 0, and Blocked where any is not: rounds that
+// all carry the same number other than 0 came from one start of the processes,
+// and are not testable. It adds what only whole rounds can tell: the order term
+// and Fieller's ratio of means.
 // Rounds whose Index does not rise are refused.
 func FromRounds(rounds []Round, o Options) (Estimate, error) {
 	ratios, err := Ratios(rounds)
@@ -143,7 +148,7 @@ func FromRounds(rounds []Round, o Options) (Estimate, error) {
 		s.order = append(s.order, sign(r.Order))
 		block = append(block, r.Block)
 	}
-	if !sameInts(block) {
+	if slices.ContainsFunc(block, func(b int) bool { return b != 0 }) {
 		return blocked(s, block, o)
 	}
 	return estimate(s, o)
@@ -162,15 +167,6 @@ func inOrder(rounds []Round) error {
 		}
 	}
 	return nil
-}
-
-func sameInts(x []int) bool {
-	for _, v := range x {
-		if v != x[0] {
-			return false
-		}
-	}
-	return true
 }
 
 func sign(x int) float64 {

@@ -81,8 +81,9 @@ func adjust(p []float64, alpha float64, step func(rank, m int, p float64) float6
 }
 
 // Simultaneous gives every row of a family of m an interval such that all of
-// them cover at once with the given level (0 means 0.95): t_{DF} at
-// 1−(1−level)/(2m), Bonferroni. Source: Dunn (1961). No assumption on
+// them cover at once with the given level (0 means 0.95): Value ± t·SE with t the
+// point 1−(1−level)/(2m) of Student's t with DF, Bonferroni. Source: Dunn (1961).
+// Assumes what each effect's interval assumes; nothing on
 // dependence between rows. m counts the declared rows, failed ones included.
 //
 // Holm's p has no matching interval: a row can be rejected by Holm while this
@@ -109,43 +110,66 @@ type FamilyPlan struct {
 	Units int `json:"units"`
 	// Alpha is the family-wise error rate. Default 0.05.
 	Alpha float64 `json:"alpha"`
+	// Flips drawn beyond 20 units, as Options.Flips. Default 99999.
+	Flips int `json:"flips"`
 }
 
 // PlanError says that a plan cannot produce a significant row whatever is measured.
 type PlanError struct {
 	Plan FamilyPlan
 	// SmallestP is the smallest p that the sign-flip test can give, Needed the
-	// p that the first row to be rejected must reach, NeedUnits the units that suffice.
+	// p that the first row to be rejected must reach, NeedUnits the units that
+	// suffice, with NeedFlips drawn flips where that is above 20; else zero.
 	SmallestP float64
 	Needed    float64
 	NeedUnits int
+	NeedFlips int
 }
 
 func (e *PlanError) Error() string {
+	if e.NeedFlips > 0 {
+		return fmt.Sprintf("with %d units the smallest possible sign-flip p is %.3g, and in a family of %d no row above %.3g can be called different: plan at least %d units and draw at least %d flips, or a smaller family",
+			e.Plan.Units, e.SmallestP, e.Plan.Rows, e.Needed, e.NeedUnits, e.NeedFlips)
+	}
 	return fmt.Sprintf("with %d units the smallest possible sign-flip p is %.3g, and in a family of %d no row above %.3g can be called different: plan at least %d units, or a smaller family",
 		e.Plan.Units, e.SmallestP, e.Plan.Rows, e.Needed, e.NeedUnits)
 }
 
 // Check refuses, with a *PlanError, a plan whose smallest possible p cannot
-// survive its family: the exact sign-flip p is at least 2/2^n, and Holm's (and
-// Bonferroni's) first step asks for alpha/m. n = 8 fails for m ≥ 7; n = 12
-// allows up to 102 rows.
+// survive its family: the sign-flip p is at least 2/2^n up to 20 units (exact),
+// and 1/(Flips+1) beyond (drawn), and Holm's (and Bonferroni's) first step asks
+// for alpha/m. n = 8 fails for m ≥ 7; n = 12 allows up to 102 rows, n = 24 with
+// the default flips 5000.
 func (p FamilyPlan) Check() error {
 	alpha, err := settleAlpha(p.Alpha)
 	if err != nil {
 		return err
 	}
-	if p.Rows < 1 || p.Units < 0 {
-		return &OptionError{"Rows, Units", []int{p.Rows, p.Units}, "at least one row and no negative count"}
+	if p.Rows < 1 || p.Rows > maxRounds || p.Units < 0 {
+		return &OptionError{"Rows, Units", []int{p.Rows, p.Units}, "1 to 1000000 rows and no negative count"}
 	}
-	smallest := func(n int) float64 { return math.Min(1, math.Ldexp(2, -n)) }
+	o, err := Options{Flips: p.Flips}.settle()
+	if err != nil {
+		return err
+	}
+	smallest := func(n int) float64 {
+		if n > ExactSignFlips {
+			return 1 / float64(o.flips+1)
+		}
+		return math.Min(1, math.Ldexp(2, -n))
+	}
 	need := alpha / float64(p.Rows)
 	if smallest(p.Units) <= need {
 		return nil
 	}
-	n := p.Units
-	for smallest(n) > need {
-		n++
+	e := &PlanError{Plan: p, SmallestP: smallest(p.Units), Needed: need}
+	for n := p.Units + 1; n <= ExactSignFlips; n++ {
+		if smallest(n) <= need {
+			e.NeedUnits = n
+			return e
+		}
 	}
-	return &PlanError{Plan: p, SmallestP: smallest(p.Units), Needed: need, NeedUnits: n}
+	e.NeedUnits = max(p.Units, ExactSignFlips+1)
+	e.NeedFlips = int(math.Ceil(1/need*(1+1e-12))) - 1
+	return e
 }

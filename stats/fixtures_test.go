@@ -128,6 +128,16 @@ func TestT05Metafor36TwoStudies(t *testing.T) {
 	require.InDelta(t, .0455, z.P, .00005)
 	require.True(t, hasWarning(z.Warnings, IntervalTooShort), "the z interval is never given without its warning")
 	require.Empty(t, p.Warnings)
+	// Hartung–Knapp without its floor, and the z interval, make no finding.
+	plain := pool(t, s, PauleMandel, HartungKnapp)
+	for _, p := range []Pooled{z, plain, pool(t, s, FixedEffect, "")} {
+		require.False(t, p.Effect().Between)
+		v := Judge(VerdictInput{Effect: p.Effect(), Floor: &Floor{Percent: .5}, Warnings: p.Warnings, EquivalenceBound: 10})
+		require.Contains(t, []Kind{NotAFinding, NoResolvedDifference}, v.Kind)
+	}
+	v := Judge(VerdictInput{Effect: z.Effect(), Floor: &Floor{Percent: .5}, Warnings: z.Warnings})
+	require.Equal(t, ClauseNoSpread, v.Clause)
+	require.True(t, pool(t, s, DerSimonianLaird, "").Effect().Between)
 }
 
 // Two sessions that agree by chance: plain Hartung–Knapp collapses.
@@ -140,7 +150,9 @@ func TestT06HartungKnappCollapse(t *testing.T) {
 	hk := pool(t, s, PauleMandel, HartungKnapp)
 	require.InDelta(t, 1.441, hk.Interval.Low, .0005)
 	require.InDelta(t, 1.569, hk.Interval.High, .0005)
+	require.True(t, hasWarning(hk.Warnings, IntervalTooShort))
 	floored := pool(t, s, "", "")
+	require.Empty(t, floored.Warnings)
 	require.GreaterOrEqual(t, floored.Interval.HalfWidth(), fe.Interval.HalfWidth())
 }
 
@@ -165,9 +177,18 @@ func TestT07FisherDarwinPairs(t *testing.T) {
 	require.True(t, e.SignFlip.Exact)
 	near(t, 1726.0/32768, e.SignFlip.P, nine)
 	require.True(t, hasWarning(e.Warnings, SignFlipDisagrees))
-	// The signed-rank p is the achieved level at which the exact rank interval
-	// touches zero: W = 24, the 25th Walsh average is the first above zero.
-	require.InDelta(t, .0412598, 1-rankLevel(15, 25), 5e-8)
+	// The signed-rank statistic counts the Walsh averages below zero; its p is what
+	// the level of the rank interval leaves that ends at the first one above.
+	w := 0
+	for i := range d {
+		for j := i; j < len(d); j++ {
+			if d[i]+d[j] < 0 {
+				w++
+			}
+		}
+	}
+	require.Equal(t, 24, w)
+	require.InDelta(t, .0412598, 1-rankLevel(len(d), w+1), 5e-8)
 }
 
 // rankLevel is the level of the interval from the k-th to the k-th last average.

@@ -23,11 +23,22 @@ func TestFloorRegimes(t *testing.T) {
 	near(t, math.Hypot(tUpper(.025, 11)*.1, 1.96*.34), f.Percent, nine)
 	var six []Effect
 	for _, v := range []float64{.1, -.2, .3, -.1, .2, -.3} {
-		six = append(six, Effect{Value: v, SE: .3, DF: 11})
+		six = append(six, Effect{Value: v, SE: .1, DF: 11})
 	}
 	f, err = FloorFromAA(six[0], six[1:], nil)
 	require.NoError(t, err)
 	near(t, tUpper(.025, 5)*math.Sqrt(.28/5)*math.Sqrt(7.0/6), f.Percent, nine)
+	noisy := append([]Effect{one}, six...)
+	high, err := FloorFromAA(noisy[0], noisy[1:], nil)
+	require.NoError(t, err)
+	near(t, .4+h, high.Percent, nine) // this session showed more than the prediction
+	// Without a spread, the worst of the few sessions that there are.
+	few, err := FloorFromAA(six[0], []Effect{one, six[1]}, nil)
+	require.NoError(t, err)
+	near(t, .4+h, few.Percent, nine)
+	require.True(t, few.SessionOnly)
+	_, err = FloorFromAA(six[0], []Effect{{Value: 1, SE: .1, DF: 9, Sessions: 3, Between: true}}, nil)
+	refused(t, err, "each session's own")
 	for i := range six {
 		six[i].Value += 3
 	}

@@ -9,7 +9,7 @@ type RowMean struct {
 	Excluded []int   `json:"excluded"`
 }
 
-// GeometricMean is exp(mean ln r) over the rows that have a ratio. A row that is
+// GeometricMean is g = exp(mean ln r) over the rows that have a ratio. A row that is
 // missing on one side, or whose ratio is zero, negative, infinite or NaN, is
 // excluded and named by its index; it neither drags the mean to zero nor is it
 // passed over in silence. No row at all is a *NotTestableError. A mean over rows

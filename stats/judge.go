@@ -7,10 +7,14 @@ import "math"
 //	void, smoke run, mechanism only, not testable
 //	interval contains zero          equivalent within the declared bound, else no resolved difference
 //	family p missing, or > alpha    not a finding; no resolved difference
-//	sessions without their spread   not a finding
-//	fewer than MinBlocks restarts, or too few rounds for an exact test in one session
+//	sessions without their spread, or that disagree
+//	                                not a finding
+//	fewer than MinBlocks restarts, or too few rounds in a session
 //	                                not a finding
 //	no floor                        not a finding
+//	load moved the effect away from zero, and effect − shift contains zero, has the
+//	other sign, or in one session is under max(1%, floor)
+//	                                not a finding
 //	one session
 //	  |effect| < max(1%, floor)     not a finding (or equivalent within the declared bound)
 //	  widened contains zero         needs a second session
@@ -22,10 +26,11 @@ import "math"
 //	  |effect| < max(1%, floor)     near the floor
 //	  else                          finding
 //
-// A finding, a row near the floor or one that needs a second session whose arms
-// ran at different busy shares is then worded as a bound, if the slope of cost
-// against load is known. Equivalence needs no floor, but is not claimed below a
-// known one, nor between arms that were not equally busy. Intervals are at 95%. Units are percent throughout.
+// A finding or a row near the floor whose arms ran at different busy shares is
+// then worded as a bound, if the slope of cost against load is known.
+// Equivalence needs no floor, but is not claimed below a known one, nor between
+// arms that were not equally busy, nor over sessions that disagree. Intervals
+// are at 95%. Units are percent throughout.
 func Judge(in VerdictInput) Verdict {
 	if in.Effect.Sessions <= 1 && in.Effect.Between && in.Widened == nil {
 		e := in.Effect // handed in already widened
@@ -62,6 +67,9 @@ func decide(in VerdictInput) (v Verdict) {
 	if one && in.Widened != nil {
 		if err := in.Widened.check("widened effect"); err != nil {
 			return set(Invalid, ClauseNotTestable, "%v", err)
+		}
+		if why := notWidened(in.Effect, *in.Widened); why != "" {
+			return set(Invalid, ClauseNotTestable, "the widened effect is not this effect widened: %s", why)
 		}
 		best = *in.Widened
 	}
@@ -101,6 +109,10 @@ func decide(in VerdictInput) (v Verdict) {
 			equivalent = false
 			v.Notes = append(v.Notes, "equivalence is not claimed: the spread between sessions is not in the interval")
 		}
+		if equivalent && !one && hasWarning(in.Warnings, SessionsDisagree) {
+			equivalent = false
+			v.Notes = append(v.Notes, "equivalence is not claimed: the sessions disagree")
+		}
 	}
 	i := in.Effect.interval(0.95)
 	size, what := math.Abs(in.Effect.Value), percent(in.Effect.Value, i)
@@ -121,14 +133,20 @@ func decide(in VerdictInput) (v Verdict) {
 	if !one && !in.Effect.Between {
 		return set(NotAFinding, ClauseNoSpread, "not a finding: %s over %d sessions, without the spread between them", what, in.Effect.Sessions)
 	}
+	if !one && hasWarning(in.Warnings, SessionsDisagree) {
+		return set(NotAFinding, ClauseDisagree, "not a finding: %s over %d sessions that differ more than the spread allows", what, in.Effect.Sessions)
+	}
 	if hasWarning(in.Warnings, TooFewBlocks) {
 		return set(NotAFinding, ClauseFewBlocks, "not a finding: %s, from fewer than %d restarts", what, MinBlocks)
 	}
-	if one && hasWarning(in.Warnings, TooFewRounds) {
-		return set(NotAFinding, ClauseFewRounds, "not a finding: %s, from too few rounds for an exact test", what)
+	if hasWarning(in.Warnings, TooFewRounds) {
+		return set(NotAFinding, ClauseFewRounds, "not a finding: %s, from too few rounds in a session", what)
 	}
 	if in.Floor == nil {
 		return set(NotAFinding, ClauseNoFloor, "not a finding: %s, and no A/A floor to hold it against", what)
+	}
+	if why := in.Load.explains(best, v.NotBelow); why != "" {
+		return set(NotAFinding, ClauseLoad, "not a finding: %s, and %s", what, why)
 	}
 	under := size < v.NotBelow
 	if !one {
@@ -161,12 +179,29 @@ func decide(in VerdictInput) (v Verdict) {
 	return set(Finding, ClauseLarge, "%s, floor %.3g%%", what, in.Floor.Percent)
 }
 
+// notWidened says why w cannot be e with the between-session spread added, which
+// changes the error and nothing else; "" when it can.
+func notWidened(e, w Effect) string {
+	const rounding = 1e-9
+	switch {
+	case !w.Between:
+		return "it does not say that the between-session spread is in it"
+	case w.Sessions > 1:
+		return text("it is over %d sessions", w.Sessions)
+	case math.Abs(w.Value-e.Value) > rounding*math.Max(math.Abs(e.Value), e.SE):
+		return text("its value is %.6g%% and the effect's %.6g%%", w.Value, e.Value)
+	case w.SE < e.SE*(1-rounding):
+		return text("its standard error is %.3g and the effect's %.3g", w.SE, e.SE)
+	}
+	return ""
+}
+
 // note adds the caveats, and the wording of a bound.
 func (v *Verdict) note(in VerdictInput) {
 	if v.Kind == Invalid || v.Kind == Smoke || v.Kind == MechanismShown {
 		return
 	}
-	priced := v.Kind == Finding || v.Kind == NearFloor || v.Kind == NeedsSecondSession
+	priced := v.Kind == Finding || v.Kind == NearFloor
 	if in.Load != nil {
 		switch in.Load.Direction {
 		case BoundLower, BoundUpper:

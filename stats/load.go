@@ -130,10 +130,48 @@ const (
 type LoadBound struct {
 	Direction BoundDirection `json:"direction"`
 	// ShiftPercent is how far load alone moved the measured effect, with its 95%
-	// interval; nil where the slope is unknown.
+	// interval, standard error and degrees of freedom; nil, and zero, where the
+	// slope is unknown.
 	ShiftPercent *float64  `json:"shift_percent"`
 	Interval     *Interval `json:"interval"`
+	ShiftSE      float64   `json:"shift_se"`
+	ShiftDF      float64   `json:"shift_df"`
 	Text         string    `json:"text"`
+}
+
+// explains says why load alone can have made the effect; "" when it cannot, or
+// nothing is known of it. A shift against the effect hides a part of it, and the
+// bound holds. A shift with it is a part of it: what is left,
+//
+//	effect − shift, SE = √(SE² + SE_shift²), degrees of freedom by Satterthwaite,
+//
+// must exclude zero on the effect's side and, from one session, reach notBelow.
+func (b *LoadBound) explains(e Effect, notBelow float64) string {
+	if b == nil || b.Direction != BoundLower && b.Direction != BoundUpper {
+		return ""
+	}
+	if (b.Direction == BoundUpper) != (e.Value > 0) { // upper: load moved it up
+		return ""
+	}
+	if b.ShiftPercent == nil {
+		return "how much of it load alone made is not given"
+	}
+	shift := Effect{Value: *b.ShiftPercent, SE: b.ShiftSE, DF: b.ShiftDF}
+	if err := shift.check("shift by load"); err != nil {
+		return err.Error()
+	}
+	left := Effect{Value: e.Value - shift.Value, SE: math.Hypot(e.SE, shift.SE), DF: satterthwaite([]float64{e.SE, shift.SE}, []float64{e.DF, shift.DF})}
+	if err := left.check("effect at equal load"); err != nil {
+		return err.Error()
+	}
+	i := left.interval(0.95)
+	switch {
+	case i.side(0) == 0 || (left.Value > 0) != (e.Value > 0):
+		return text("at equal load it is %s", percent(left.Value, i))
+	case e.Sessions <= 1 && math.Abs(left.Value) < notBelow:
+		return text("at equal load it is %s, under %.3g%%", percent(left.Value, i), notBelow)
+	}
+	return ""
 }
 
 // busyTolerance is the difference in busy share, in percentage points, that is
@@ -142,9 +180,10 @@ const busyTolerance = 1
 
 // BoundFromLoad gives the direction and size of the bound for a row whose arms
 // ran at different busy shares (percent): the shift that load alone made in the
-// measured effect is slope × (variant − baseline). If the slope is negative
+// measured effect is shift = slope × (variant − baseline). If the slope is negative
 // (responses get cheaper as the proxy gets busier) and the variant was
-// busier, the effect was measured too low: a lower bound. To first order, in
+// busier, the effect was measured too low: a lower bound. Judge takes a shift in
+// the direction of the effect off before it believes it. To first order, in
 // percent of the cost at the slope's rates. Source: the law of propagation, here
 // one term. Assumes that the slope is the variant's too and the busy shares exact.
 //
@@ -182,7 +221,7 @@ func BoundFromLoad(slope *LoadSlope, baselineBusy, variantBusy float64) (LoadBou
 	}
 	shift := e.Value * d
 	si := Interval{math.Min(i.Low*d, i.High*d), math.Max(i.Low*d, i.High*d), 0.95, "slope × difference in busy share"}
-	b := LoadBound{Direction: BoundLower, ShiftPercent: &shift, Interval: &si}
+	b := LoadBound{Direction: BoundLower, ShiftPercent: &shift, Interval: &si, ShiftSE: e.SE * math.Abs(d), ShiftDF: e.DF}
 	if shift > 0 {
 		b.Direction = BoundUpper
 	}

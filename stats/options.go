@@ -2,7 +2,9 @@ package stats
 
 // Options of an estimate. The zero value is right for a published row.
 type Options struct {
-	// Level is the confidence level of intervals, in (0.5, 1). Default 0.95.
+	// Level is the confidence level of intervals, in (0.5, 1). Default 0.95. The
+	// warnings that change a verdict (TooFewRounds, cross-checks that disagree)
+	// are decided at 95% whatever it is.
 	Level float64
 	// OnePair is for rounds of a single pair, A-B or B-A: the interval then comes
 	// from a model with an order term, at the price of one degree of freedom.

@@ -78,9 +78,45 @@ func TestBetweenSessionSpreadLimitsPower(t *testing.T) {
 		require.InDelta(t, c.want, got, .03*c.want)
 		require.GreaterOrEqual(t, got, c.want-.006)
 	}
+	_, err = Design{SD: 1, Sessions: 2}.Power(1, 12)
+	var oe *OptionError
+	require.ErrorAs(t, err, &oe, "several sessions cannot be planned without their spread")
+	// From five sessions on their own spread is used: k−1 degrees of freedom.
+	d.Sessions = 5
+	p, err := d.Power(.8, 12)
+	require.NoError(t, err)
+	se := math.Sqrt(1.0/60 + sq(.34)/5)
+	near(t, nctSurvival(tUpper(.025, 4), 4, .8/se), p, 1e-4)
 	none, err := Design{SD: 1}.Limit(0)
 	require.NoError(t, err)
 	require.Zero(t, none)
+}
+
+// Little known spread: power falls again when rounds outgrow what is known of it.
+func TestLimitIsTheLeastOverRounds(t *testing.T) {
+	d := Design{SD: 1, Spread: &Spread{Percent: .34, DF: 1}}
+	limit, err := d.Limit(0)
+	require.NoError(t, err)
+	least := math.Inf(1)
+	for n := 2; n <= 400; n++ {
+		x, err := d.Detectable(n, 0)
+		require.NoError(t, err)
+		least = math.Min(least, x)
+	}
+	near(t, least, limit, 2e-4)
+	many, err := d.Detectable(100_000, 0)
+	require.NoError(t, err)
+	require.Greater(t, many, 1.5*limit)
+	n, err := d.Rounds(1.02*limit, 0)
+	require.NoError(t, err)
+	p, err := d.Power(1.02*limit, n)
+	require.NoError(t, err)
+	require.GreaterOrEqual(t, p, .8)
+	p, err = d.Power(1.02*limit, n-1)
+	require.NoError(t, err)
+	require.Less(t, p, .8)
+	_, err = d.Rounds(.98*limit, 0)
+	refused(t, err, "limits them to")
 }
 
 func TestEquivalenceRounds(t *testing.T) {

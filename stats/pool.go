@@ -66,9 +66,13 @@ type Pooled struct {
 	Warnings []Warning `json:"warnings"`
 }
 
-// Effect is the pooled mean for floors, bounds, budgets and verdicts.
+// Effect is the pooled mean for floors, bounds, budgets and verdicts. Its error
+// counts as including the between-session spread (Between) only for random
+// effects with the floored Hartung–Knapp interval: the others are too short, and
+// no verdict rests on them.
 func (p Pooled) Effect() Effect {
-	return Effect{Value: p.Mean, SE: p.SE, DF: p.DF, Sessions: p.K, Between: p.Estimator != FixedEffect}
+	between := p.Estimator != FixedEffect && p.Interval.Name == string(HartungKnappFloored)
+	return Effect{Value: p.Mean, SE: p.SE, DF: p.DF, Sessions: p.K, Between: between}
 }
 
 // Pool summarises two or more sessions. With w = 1/(v+τ²), μ̂ = Σwy/Σw:
@@ -143,6 +147,10 @@ func Pool(studies []Study, o PoolOptions) (Pooled, error) {
 	h := tUpper((1-level)/2, df) * p.SE
 	p.Interval = Interval{p.Mean - h, p.Mean + h, level, string(kind)}
 	p.P = tTwoSided(p.Mean/p.SE, df)
+	// Paule–Mandel makes q one by solving for it; what is left of that is rounding.
+	if kind == HartungKnapp && factor < 1-1e-9 {
+		warn(&p.Warnings, IntervalTooShort, "the sessions agree better than their errors allow (q %.3g): plain Hartung–Knapp is too short, use the floored one", factor)
+	}
 	if kind == NormalInterval {
 		warn(&p.Warnings, IntervalTooShort, "a normal interval over %d sessions is too short: with 2 it covers about 71%% to 84%%", k)
 	}
@@ -150,11 +158,11 @@ func Pool(studies []Study, o PoolOptions) (Pooled, error) {
 }
 
 func studiesOf(effects []Effect) ([]Study, error) {
+	if err := checkSessions("sessions", effects); err != nil {
+		return nil, err
+	}
 	s := make([]Study, len(effects))
 	for i, e := range effects {
-		if err := e.check("sessions"); err != nil {
-			return nil, err
-		}
 		if math.Abs(e.Value) > 1e12 || e.SE < 1e-12 || e.SE > 1e12 {
 			return nil, notTestable("sessions", "session %d is %v ± %v: values must be within ±1e12 and standard errors within [1e-12, 1e12]", i, e.Value, e.SE)
 		}

@@ -30,8 +30,56 @@ type TableOptions struct {
 	// Alpha of the family. Default 0.05.
 	Alpha float64
 	// Family is the number of declared rows where it is larger than len(rows).
-	// Default: len(rows).
+	// Default: len(rows), or Plan.Rows.
 	Family int
+	// Plan is the declaration of the family made before measuring. Report refuses
+	// what Plan.Check refuses, and rows, alpha or flips that are not the plan's.
+	// Default nil: no plan is checked.
+	Plan *FamilyPlan
+}
+
+// family gives the number of rows and alpha, from the plan where there is one.
+func (o TableOptions) family(rows int) (m int, alpha float64, err error) {
+	if alpha, err = settleAlpha(o.Alpha); err != nil {
+		return 0, 0, err
+	}
+	m = rows
+	if p := o.Plan; p != nil {
+		if err := p.Check(); err != nil {
+			return 0, 0, err
+		}
+		planned, err := settleAlpha(p.Alpha)
+		if err != nil {
+			return 0, 0, err
+		}
+		if o.Alpha != 0 && alpha != planned {
+			return 0, 0, &OptionError{"Alpha", o.Alpha, "0, or the plan's"}
+		}
+		if o.Family != 0 && o.Family != p.Rows {
+			return 0, 0, &OptionError{"Family", o.Family, "0, or the plan's rows"}
+		}
+		if p.Rows < rows {
+			return 0, 0, &OptionError{"Plan.Rows", p.Rows, "at least the number of rows"}
+		}
+		mine, err := Options{Flips: o.Flips}.settle()
+		if err != nil {
+			return 0, 0, err
+		}
+		if its, err := (Options{Flips: p.Flips}).settle(); err != nil || its.flips != mine.flips {
+			return 0, 0, &OptionError{"Flips", o.Flips, "the plan's"}
+		}
+		return p.Rows, planned, nil
+	}
+	if o.Family != 0 {
+		if o.Family < m {
+			return 0, 0, &OptionError{"Family", o.Family, "at least the number of rows"}
+		}
+		m = o.Family
+	}
+	if m > 1_000_000 {
+		return 0, 0, &OptionError{"Family", m, "up to 1000000 rows"}
+	}
+	return m, alpha, nil
 }
 
 // RowResult is a row with its numbers.
@@ -54,22 +102,13 @@ type RowResult struct {
 
 // Report makes a table from the rows of one declared family: estimates, Holm p
 // and simultaneous intervals, verdicts. Rows that fail keep their place in the
-// family and are Invalid. See FromRounds, AcrossSessions, Holm, Simultaneous, Judge.
+// family and are Invalid. A row with fewer units than the plan has is judged as
+// it is. See FamilyPlan, FromRounds, AcrossSessions, Holm, Simultaneous, Judge.
 func Report(rows []Row, o TableOptions) ([]RowResult, error) {
 	if len(rows) == 0 {
 		return nil, notTestable("report", "there are no rows")
 	}
-	m := len(rows)
-	if o.Family != 0 {
-		if o.Family < m {
-			return nil, &OptionError{"Family", o.Family, "at least the number of rows"}
-		}
-		m = o.Family
-	}
-	if m > 1_000_000 {
-		return nil, &OptionError{"Family", m, "up to 1000000 rows"}
-	}
-	alpha, err := settleAlpha(o.Alpha)
+	m, alpha, err := o.family(len(rows))
 	if err != nil {
 		return nil, err
 	}

@@ -24,6 +24,19 @@ func TestReportKeepsFamily(t *testing.T) {
 	wide, err := Report(rows, TableOptions{Family: 50})
 	require.NoError(t, err)
 	near(t, 50*wide[0].P.P, wide[0].P.Adjusted, nine)
+	planned, err := Report(rows, TableOptions{Plan: &FamilyPlan{Rows: 50, Units: 12}})
+	require.NoError(t, err)
+	require.Equal(t, wide, planned)
+	for _, o := range []TableOptions{
+		{Plan: &FamilyPlan{Rows: 50, Units: 8}}, // cannot survive its family
+		{Plan: &FamilyPlan{Rows: 4, Units: 12}}, // fewer rows than there are
+		{Plan: &FamilyPlan{Rows: 50, Units: 12}, Family: 40},
+		{Plan: &FamilyPlan{Rows: 50, Units: 12}, Alpha: .01},
+		{Plan: &FamilyPlan{Rows: 50, Units: 12, Flips: 999}},
+	} {
+		_, err = Report(rows, o)
+		require.Error(t, err)
+	}
 	rows[0].Spread = &tau
 	rows[0].Earlier = []Effect{{Value: 4.8, SE: .4, DF: 11, Sessions: 1}}
 	out, err = Report(rows, TableOptions{})

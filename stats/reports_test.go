@@ -276,7 +276,7 @@ func TestConbench802SDOfOneValue(t *testing.T) {
 }
 
 // One commit, single-run ratios from 1.97 to 2.90.
-func TestOrbit295TwoRunsAreNoResult(t *testing.T) {
+func TestDekaf2431TwoRunsAreNoResult(t *testing.T) {
 	e, err := MeanOfRatios([]float64{1.97, 2.90}, Options{})
 	require.NoError(t, err)
 	require.Greater(t, e.Interval.HalfWidth(), 5.0)
@@ -306,7 +306,7 @@ func TestEmmeans337HolmAndIntervalsDiffer(t *testing.T) {
 }
 
 // One commit, A/A +12.27, −.33, −10.88.
-func TestDekaf2431ThreeAASessions(t *testing.T) {
+func TestOrbit295ThreeAASessions(t *testing.T) {
 	y := []float64{12.27, -.33, -10.88}
 	e := differences(t, y)
 	require.InDelta(t, .35, e.Mean, .005)
@@ -380,4 +380,14 @@ func TestPlanThatCannotSurviveItsFamily(t *testing.T) {
 	require.Error(t, FamilyPlan{Rows: 103, Units: 12}.Check())
 	require.Error(t, FamilyPlan{Rows: 1, Units: 5}.Check())
 	require.NoError(t, FamilyPlan{Rows: 1, Units: 6}.Check())
+	// Beyond 20 units the flips are drawn, and their number is the limit.
+	require.NoError(t, FamilyPlan{Rows: 5000, Units: 24}.Check())
+	require.True(t, errors.As(FamilyPlan{Rows: 5001, Units: 24}.Check(), &pe))
+	require.Equal(t, 24, pe.NeedUnits)
+	require.InDelta(t, 100_019, pe.NeedFlips, 1)
+	require.NoError(t, FamilyPlan{Rows: 5001, Units: 24, Flips: pe.NeedFlips}.Check())
+	require.Error(t, FamilyPlan{Rows: 5001, Units: 24, Flips: pe.NeedFlips - 2}.Check())
+	require.Error(t, FamilyPlan{Rows: 100, Units: 24, Flips: 999}.Check())
+	require.True(t, errors.As(FamilyPlan{Rows: 30_000, Units: 12}.Check(), &pe))
+	require.NoError(t, FamilyPlan{Rows: 30_000, Units: pe.NeedUnits, Flips: pe.NeedFlips}.Check())
 }

@@ -39,7 +39,8 @@ type Round struct {
 	// Index is the round's place in time, from 0, rising; discarded rounds leave gaps.
 	Index int `json:"index"`
 	// Block numbers the stretch between two restarts that the round belongs to.
-	// All rounds with the same Block share their processes. All equal: no blocks.
+	// All rounds with the same Block share their processes: number them from 1.
+	// 0 in all rounds: no blocks, every round has its own restarts.
 	Block int `json:"block"`
 	// Order is +1 when the baseline ran (or started) first, -1 when the variant
 	// did, 0 when neither did or it is unknown.
@@ -51,7 +52,7 @@ type Round struct {
 
 // Ratio is the pooled ratio of the round,
 //
-//	(variant cost / variant responses) / (baseline cost / baseline responses).
+//	r = (variant cost / variant responses) / (baseline cost / baseline responses).
 //
 // With two runs of each arm in the order A-B-B-A and equal traffic it is exact
 // under additive linear drift. Source: the counterbalanced design of ABBA.

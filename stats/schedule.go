@@ -2,7 +2,8 @@ package stats
 
 // ABBA is the schedule of two arms, 0 the baseline: A-B-B-A in even rounds and
 // B-A-A-B in odd ones. A-B-B-A cancels a linear drift within the round, and the
-// alternation what is left of a curved one (warm-up). rounds should be even.
+// alternation what is left of a curved one (warm-up): the places of either arm
+// add up to the same, 0+3 = 1+2. rounds should be even.
 // Source: counterbalancing, Cox (1958). Assumes drift smooth over a few rounds.
 func ABBA(rounds int) [][]int {
 	var s [][]int
@@ -21,8 +22,8 @@ func ABBA(rounds int) [][]int {
 // follows each other arm equally often. Even numbers of arms take that many
 // rounds, odd ones twice as many; whole repeats of the design stay balanced.
 //
-// First row 0, 1, k−1, 2, k−2, …; row i adds i modulo k; for odd k the same rows
-// reversed are appended. Source: Williams (1949). Assumes that a run can carry
+// First row f = 0, 1, k−1, 2, k−2, …; row i = f + i modulo k; for odd k the same
+// rows reversed are appended. Source: Williams (1949). Assumes that a run can carry
 // over to the next one only. Cyclic rotation is not enough:
 // it balances positions, but lets every arm follow the same neighbour.
 func Williams(arms int) ([][]int, error) {

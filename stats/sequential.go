@@ -26,7 +26,9 @@ type Looks struct {
 
 // PlanLooks plans looks at increasing numbers of rounds. Peeking without a plan
 // is not harmless: at a nominal 5%, looks at 12 and 24 rounds err in 8.5%, a
-// look after every round from 6 to 30 in 21.7%. Source: Bonferroni, and Lan and
+// look after every round from 6 to 30 in 21.7%. Look i of L, at n_i rounds of n,
+// is tested at α_i = α/L (EqualSpending), or α_i = A(n_i/n) − A(n_{i−1}/n) with
+// A(t) = 2−2Φ(z_{α/2}/√t) (LateSpending). Source: Bonferroni, and Lan and
 // DeMets (1983) for LateSpending. Assumes nothing about the dependence of looks.
 // alpha 0 means 0.05.
 func PlanLooks(at []int, alpha float64, s Spending) (Looks, error) {

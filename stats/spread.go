@@ -106,8 +106,8 @@ func Widen(e Effect, spread Spread) (Effect, []Warning, error) {
 // say zero in a quarter of cases at τ = 0.34.
 func Borrow(sessions []Effect, spread Spread) (Effect, []Warning, error) {
 	var warnings []Warning
-	if len(sessions) == 0 {
-		return Effect{}, nil, notTestable("effect over sessions", "there are no sessions")
+	if err := checkSessions("effect over sessions", sessions); err != nil {
+		return Effect{}, nil, err
 	}
 	tau, err := spread.use(&warnings)
 	if err != nil {
@@ -116,9 +116,6 @@ func Borrow(sessions []Effect, spread Spread) (Effect, []Warning, error) {
 	k := float64(len(sessions))
 	y, se, df := make([]float64, 0, len(sessions)), []float64{tau / math.Sqrt(k)}, []float64{spread.df()}
 	for _, e := range sessions {
-		if err := e.check("effect over sessions"); err != nil {
-			return Effect{}, nil, err
-		}
 		y = append(y, e.Value)
 		se = append(se, e.SE/k)
 		df = append(df, e.DF)
@@ -138,8 +135,9 @@ func Borrow(sessions []Effect, spread Spread) (Effect, []Warning, error) {
 		}
 		_, q, _ := weighted(studies, tau*tau)
 		if p := chiSquaredSurvival(q, k-1); p < 0.05 {
-			warn(&warnings, SessionsDisagree, "the sessions differ more than a spread of %.3g allows (p %.3g): the borrowed spread does not fit this row", tau, p)
+			warn(&warnings, SessionsDisagree, "the %d sessions differ more than a spread of %.3g allows (p %.3g): the borrowed spread does not fit this row", len(sessions), tau, p)
 		}
+		warnFewRounds(&warnings, sessions)
 	}
 	return w, warnings, nil
 }
@@ -147,17 +145,23 @@ func Borrow(sessions []Effect, spread Spread) (Effect, []Warning, error) {
 // AcrossSessions is the effect of a row over its sessions, by the rule that the
 // number of sessions calls for.
 //
-//	k = 1..4 with spread     Borrow
-//	k ≥ 5                    Pool: Paule–Mandel, Hartung–Knapp with floor
+//	k = 1..4 with spread     Borrow: ν by Satterthwaite
+//	k ≥ 5                    Pool: Paule–Mandel, Hartung–Knapp with floor, ν = k−1
 //	k = 2..4 without spread  t over the session effects (k−1 degrees of freedom):
 //	                         right, and very wide
 //	k = 1 without spread     the session's own effect, marked "this session only"
+//
+// Each must be the effect of one session, not widened. Hand the warnings to Judge
+// with the effect: sessions that disagree, or of which one has fewer than 5
+// degrees of freedom, are no finding.
 func AcrossSessions(sessions []Effect, spread *Spread) (Effect, []Warning, error) {
+	if err := checkSessions("effect over sessions", sessions); err != nil {
+		return Effect{}, nil, err
+	}
 	k := len(sessions)
+	var w []Warning
 	switch {
-	case k == 0:
-		return Effect{}, nil, notTestable("effect over sessions", "there are no sessions")
-	case k >= 5:
+	case k >= pooledFrom:
 		s, err := studiesOf(sessions)
 		if err != nil {
 			return Effect{}, nil, err
@@ -166,26 +170,53 @@ func AcrossSessions(sessions []Effect, spread *Spread) (Effect, []Warning, error
 		if err != nil {
 			return Effect{}, nil, err
 		}
+		warnFewRounds(&p.Warnings, sessions)
 		return p.Effect(), p.Warnings, nil
 	case spread != nil:
 		return Borrow(sessions, *spread)
 	case k == 1:
-		e := sessions[0]
-		if err := e.check("effect over sessions"); err != nil {
-			return Effect{}, nil, err
-		}
-		var w []Warning
 		warn(&w, SessionOnly, "the between-session spread is unknown: interval and p hold for this session")
-		return e, w, nil
+		return sessions[0], w, nil
 	}
 	y := make([]float64, k)
 	for i, e := range sessions {
-		if err := e.check("effect over sessions"); err != nil {
-			return Effect{}, nil, err
-		}
 		y[i] = e.Value
 	}
 	m, sd := moments(y)
 	e := Effect{Value: m, SE: sd / math.Sqrt(float64(k)), DF: float64(k - 1), Sessions: k, Between: true}
-	return e, nil, e.check("effect over sessions")
+	warnFewRounds(&w, sessions)
+	return e, w, e.check("effect over sessions")
+}
+
+// pooledFrom is the number of sessions of one row that can speak for their own
+// spread.
+const pooledFrom = 5
+
+// minSessionDF are the degrees of freedom that each session needs behind its
+// error to be a part of a finding over sessions: those of 6 rounds or 6 blocks.
+const minSessionDF = 5
+
+// checkSessions refuses what is not a list of single sessions' own effects:
+// pooling a widened effect, or one over several sessions, counts its spread twice.
+func checkSessions(quantity string, sessions []Effect) error {
+	if len(sessions) == 0 {
+		return notTestable(quantity, "there are no sessions")
+	}
+	for i, e := range sessions {
+		if err := e.check(quantity); err != nil {
+			return err
+		}
+		if e.Sessions > 1 || e.Between {
+			return notTestable(quantity, "effect %d of %d already spans %d sessions or has been widened: give each session's own effect", i, len(sessions), e.Sessions)
+		}
+	}
+	return nil
+}
+
+func warnFewRounds(warnings *[]Warning, sessions []Effect) {
+	for i, e := range sessions {
+		if e.DF < minSessionDF {
+			warn(warnings, TooFewRounds, "session %d has %.3g degrees of freedom: a finding over sessions needs %d in each", i, e.DF, minSessionDF)
+		}
+	}
 }

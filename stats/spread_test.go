@@ -70,4 +70,43 @@ func TestAcrossSessionsRule(t *testing.T) {
 	_, w, err = AcrossSessions(s(1, 4), &tau)
 	require.NoError(t, err)
 	require.True(t, hasWarning(w, SessionsDisagree))
+	for _, spread := range []*Spread{nil, &tau} {
+		for _, k := range []int{2, 5} {
+			few := s(1, 1.2, .9, 1.4, .7)[:k]
+			_, w, err = AcrossSessions(few, spread)
+			require.NoError(t, err)
+			require.False(t, hasWarning(w, TooFewRounds))
+			few[1].DF = 4
+			_, w, err = AcrossSessions(few, spread)
+			require.NoError(t, err)
+			require.True(t, hasWarning(w, TooFewRounds))
+		}
+	}
+}
+
+// A widened effect, or one over sessions, is no session.
+func TestSessionsAreSingle(t *testing.T) {
+	one := Effect{Value: 1, SE: .3, DF: 11, Sessions: 1}
+	wide, _, err := Widen(one, tau)
+	require.NoError(t, err)
+	two, _, err := Borrow([]Effect{one, one}, tau)
+	require.NoError(t, err)
+	for _, e := range []Effect{wide, two} {
+		for _, k := range []int{0, 1, 4} {
+			list := []Effect{e}
+			for range k {
+				list = append(list, one)
+			}
+			for _, spread := range []*Spread{nil, &tau} {
+				_, _, err = AcrossSessions(list, spread)
+				refused(t, err, "each session's own")
+			}
+			_, _, err = Borrow(list, tau)
+			refused(t, err, "each session's own")
+			_, err = PooledBias(list, 1)
+			refused(t, err, "each session's own")
+		}
+		_, err = PooledSpread([][]Effect{{one, one}, {e, one}})
+		refused(t, err, "each session's own")
+	}
 }

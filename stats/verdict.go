@@ -43,9 +43,11 @@ const (
 	ClauseFamilyMissing Clause = "family p missing"
 	ClauseFamily        Clause = "not significant in its family"
 	ClauseNoSpread      Clause = "several sessions without the between-session spread"
+	ClauseDisagree      Clause = "sessions disagree"
 	ClauseFewBlocks     Clause = "too few restarts"
 	ClauseFewRounds     Clause = "too few rounds for an exact test"
 	ClauseNoFloor       Clause = "no floor"
+	ClauseLoad          Clause = "load alone can have made it"
 	ClauseUnderFloor    Clause = "under max(1%, floor) from one session"
 	ClauseWidened       Clause = "widened interval contains zero"
 	ClauseChecks        Clause = "cross-checks disagree"
@@ -63,7 +65,8 @@ type VerdictInput struct {
 	// sessions (AcrossSessions), with Sessions set accordingly.
 	Effect Effect
 	// Widened is the one session's effect with the between-session spread
-	// (Widen); nil when the spread is unknown. Ignored with several sessions.
+	// (Widen): the same Value with an SE that is not smaller, else the row is
+	// Invalid. nil when the spread is unknown. Ignored with several sessions.
 	Widened *Effect
 	// Floor of this shape and session; nil means no finding.
 	Floor *Floor
@@ -78,7 +81,8 @@ type VerdictInput struct {
 	// Load says what a difference in busy share does to the row; nil when the
 	// arms ran at the same busy share.
 	Load *LoadBound
-	// Warnings of the estimate. TooFewBlocks, TooFewRounds, and cross-checks that
+	// Warnings of the estimate, and of AcrossSessions or Pool where they made
+	// Effect. TooFewBlocks, TooFewRounds, SessionsDisagree, and cross-checks that
 	// disagree change the verdict; the others become notes.
 	Warnings []Warning
 	// Void, when not empty, is the reason why the row is invalid (a failed gate,

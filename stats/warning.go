@@ -28,7 +28,8 @@ const (
 	Autocorrelated Code = "autocorrelated"
 	// OneRoundDecides: leaving one round out changes the conclusion.
 	OneRoundDecides Code = "one-round-decides"
-	// TooFewRounds: so few units that no exact test can reach the level (below 6 for 95%).
+	// TooFewRounds: so few units that no exact test can reach 5% (below 6), or a
+	// session of several with fewer than 5 degrees of freedom.
 	TooFewRounds Code = "too-few-rounds"
 	// RatioBias: rounds vary so much that the mean of ratios is visibly biased upwards.
 	RatioBias Code = "ratio-bias"
@@ -45,6 +46,7 @@ const (
 	// SessionsDisagree: sessions differ more than the borrowed spread allows.
 	SessionsDisagree Code = "sessions-disagree"
 	// IntervalTooShort: an interval of a kind known to undercover here was asked for.
+	// The effect made of it counts as without the between-session spread.
 	IntervalTooShort Code = "interval-too-short"
 	// Biased: A/A does not average to zero.
 	Biased Code = "biased"

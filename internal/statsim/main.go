@@ -6,8 +6,8 @@
 //	go run ./internal/statsim -reps 2000      quicker and coarser
 //
 // Every line gives the nominal value, what was found in percent, its Monte Carlo
-// standard error, and a mark: "ok" within one point (and one standard error) of
-// the nominal value, "careful" on the safe side of it (covers more, errs less), "OFF" on
+// standard error, and a mark: "ok" within one point (and one standard error, that
+// of the nominal value) of the nominal value, "careful" on the safe side of it (covers more, errs less), "OFF" on
 // the unsafe side. Lines that theory promises are marked with a star; the
 // command fails when one of them is OFF or, for a two-sided promise, careful.
 package main

@@ -71,15 +71,21 @@ func (l *line) count(hit bool) {
 
 func (l *line) percent() float64 { return 100 * float64(l.hits) / float64(l.reps) }
 
+// nullSE is the Monte Carlo standard error in percent that a line has whose truth
+// is its nominal value: what it is held against must not depend on what came out.
+func (l *line) nullSE() float64 {
+	return math.Sqrt(l.nominal * (100 - l.nominal) / float64(l.reps))
+}
+
 // se is the Monte Carlo standard error in percent, not below one hit's worth.
 func (l *line) se() float64 {
 	p := (float64(l.hits) + 1) / (float64(l.reps) + 2)
 	return 100 * math.Sqrt(p*(1-p)/float64(l.reps))
 }
 
-// mark compares with nominal ± (1 point + z standard errors).
+// mark compares with nominal ± (1 point + z standard errors under the nominal value).
 func (l *line) mark(z float64) string {
-	slack := 1 + z*l.se()
+	slack := 1 + z*l.nullSE()
 	unsafe := l.nominal - l.percent()
 	if l.isError {
 		unsafe = -unsafe
