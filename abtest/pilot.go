@@ -107,42 +107,21 @@ func (p Plan) pilotWindow() time.Duration {
 	return min(2*time.Second, max(500*time.Millisecond, p.Window/2))
 }
 
-// settleRate tries every other arm at the rate, averages what the baseline was
-// seen to be busy, and lowers the rate if an arm, or two together, would be too
-// busy.
+// settleRate looks at every other arm at the rate, several times, and sets the
+// rate by what the baseline was busy on average; lower if an arm, or two
+// together, would on average be too busy. A single reading decides nothing: the
+// speed of a shared machine changes within seconds.
 func (s *session) settleRate(ctx context.Context, p Pilot, rate float64, first map[string]float64) (Pilot, error) {
-	base := []float64{first[s.arms[0].Name]}
-	limit := math.Inf(1) // what the rate may be multiplied with
-	consider := func(busy map[string]float64) {
-		sum := 0.0
-		for arm, b := range busy {
-			sum += b
-			if f := armTarget / b; f < limit {
-				limit, p.LoweredFor = f, fmt.Sprintf("arm %q would be %.0f%% busy", arm, 100*b)
-			}
-		}
-		if f := liveTarget / sum; f < limit {
-			limit, p.LoweredFor = f, fmt.Sprintf("the live arms together would be %.0f%% busy", 100*sum)
-		}
-	}
-	consider(first)
-	look := func() error {
-		busy, err := s.pilotStep(ctx, &p, rate)
-		if err != nil {
-			return err
-		}
-		if b, ok := busy[s.arms[0].Name]; ok {
-			base = append(base, b)
-		}
-		consider(busy)
-		return nil
-	}
+	base := readings{first[s.arms[0].Name]}
+	var limits []pilotLimit
 	others := len(s.arms) - 1
 	if s.plan.Way == Restart { // the baseline is alone, as in the search
 		for len(base) < pilotReadings {
-			if err := look(); err != nil {
+			busy, err := s.pilotStep(ctx, &p, rate)
+			if err != nil {
 				return p, err
 			}
+			base = append(base, busy[s.arms[0].Name])
 		}
 	}
 	for other := 1; other <= others; other++ {
@@ -151,27 +130,55 @@ func (s *session) settleRate(ctx context.Context, p Pilot, rate float64, first m
 				return p, err
 			}
 		}
-		for range max(1, pilotReadings/others) {
-			if err := look(); err != nil {
+		var arm, together readings
+		for range max(2, pilotReadings/others) {
+			busy, err := s.pilotStep(ctx, &p, rate)
+			if err != nil {
 				return p, err
 			}
+			if b, ok := busy[s.arms[0].Name]; ok {
+				base = append(base, b)
+			}
+			arm = append(arm, busy[s.arms[other].Name])
+			together = append(together, busy[s.arms[0].Name]+busy[s.arms[other].Name])
+		}
+		limits = append(limits,
+			pilotLimit{armTarget / arm.mean(), fmt.Sprintf("arm %q would be %.0f%% busy", s.arms[other].Name, 100*arm.mean())},
+			pilotLimit{liveTarget / together.mean(), fmt.Sprintf("%q and the baseline together would be %.0f%% busy", s.arms[other].Name, 100*together.mean())})
+	}
+	p.Rate = math.Round(rate * min(1.5, max(0.6, pilotTarget/base.mean())))
+	for _, l := range limits {
+		if lowest := math.Round(rate * l.factor); lowest < p.Rate {
+			if p.LoweredFrom == 0 {
+				p.LoweredFrom = p.Rate
+			}
+			p.Rate, p.LoweredFor = lowest, l.why
 		}
 	}
-	mean := 0.0
-	for _, b := range base {
-		mean += b / float64(len(base))
-	}
-	p.Rate = math.Round(rate * min(1.5, max(0.6, pilotTarget/mean)))
-	if lowest := math.Round(rate * limit); lowest < p.Rate {
-		p.LoweredFrom, p.Rate = p.Rate, lowest
-		t := s.e.Gates.WithDefaults()
-		_, off := t.Off[gate.NameBaselineBusy]
-		if expected := mean * p.Rate / rate; expected < t.BaselineBusyMin && !off {
-			return p, &PilotError{p.Steps, fmt.Sprintf("%s, and at a rate that fits the baseline is %.0f%% busy; price that arm alone in a restart, or switch the gate %q off with a reason",
-				p.LoweredFor, 100*expected, gate.NameBaselineBusy)}
-		}
+	t := s.e.Gates.WithDefaults()
+	_, off := t.Off[gate.NameBaselineBusy]
+	if expected := base.mean() * p.Rate / rate; p.LoweredFrom > 0 && expected < t.BaselineBusyMin && !off {
+		return p, &PilotError{p.Steps, fmt.Sprintf("%s, and at a rate that fits the baseline is %.0f%% busy; price that arm alone in a restart, or switch the gate %q off with a reason",
+			p.LoweredFor, 100*expected, gate.NameBaselineBusy)}
 	}
 	return p, nil
+}
+
+// pilotLimit is what the rate may be multiplied with, and why not with more.
+type pilotLimit struct {
+	factor float64
+	why    string
+}
+
+// readings are busy shares at one rate.
+type readings []float64
+
+func (r readings) mean() float64 {
+	sum := 0.0
+	for _, b := range r {
+		sum += b
+	}
+	return sum / float64(len(r))
 }
 
 // pilotTogether is the arms that are alive together in a window with the other
