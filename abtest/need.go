@@ -15,9 +15,10 @@ import (
 // hide what is broken. Measure alone makes the same absence an error.
 func Need(t testing.TB, e Experiment) {
 	t.Helper()
+	find := envoyFinder{}
 	for _, a := range e.arms() {
 		if p, ok := a.Target.(envoy.Proxy); ok {
-			_, err := p.Find()
+			_, err := find.find(p)
 			need.Skip(t, "envoy", err)
 		}
 	}

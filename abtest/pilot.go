@@ -107,6 +107,12 @@ func (p Plan) pilotWindow() time.Duration {
 	return min(2*time.Second, max(500*time.Millisecond, p.Window/2))
 }
 
+// pilotTime is how long a pilot takes that needs every try, with some readings
+// made again.
+func (p Plan) pilotTime() time.Duration {
+	return (pilotTries + 2*pilotReadings) * (p.pilotWindow() * 4 / 3)
+}
+
 // settleRate looks at every other arm at the rate, several times, and sets the
 // rate by what the baseline was busy on average; lower if an arm, or two
 // together, would on average be too busy. A single reading decides nothing: the

@@ -37,11 +37,10 @@ const (
 	settleMargin    = 50 * time.Millisecond
 	restartOverhead = 700 * time.Millisecond // start, connect, look at the host, stop
 	windowOverhead  = 150 * time.Millisecond
-	pilotBudget     = 25 * time.Second
 )
 
-// newPlan fills in what the experiment left open. periods holds the longest
-// period that any arm declares.
+// newPlan fills in what the experiment left open. period is the longest that
+// any arm declares.
 func newPlan(e Experiment, arms int, period time.Duration, seed uint64) Plan {
 	p := Plan{
 		Way: e.Way, Seed: seed, Rounds: e.Rounds, Warmup: e.Warmup, Window: e.Window,
@@ -121,7 +120,7 @@ func (p *Plan) duet(arms, blocks int, rng *rand.Rand) {
 // Duration is how long the plan takes if no round has to be redone, with the
 // pilot.
 func (p Plan) Duration() time.Duration {
-	total := pilotBudget
+	total := p.pilotTime()
 	window := p.Window + p.Settle + windowOverhead
 	for _, r := range p.Schedule {
 		total += quietLook + time.Duration(len(r.Order))*window

@@ -111,8 +111,9 @@ type liveArm struct {
 // declared a placebo, and the reverse.
 func describeArms(ctx context.Context, e Experiment, proxyCPUs int) ([]*arm, error) {
 	var arms []*arm
+	find := envoyFinder{}
 	for i, a := range e.arms() {
-		d, err := describeTarget(ctx, a, proxyCPUs)
+		d, err := describeTarget(ctx, a, proxyCPUs, find)
 		if err != nil {
 			return nil, fmt.Errorf("arm %q: %w", a.Name, err)
 		}
@@ -139,10 +140,10 @@ func describeArms(ctx context.Context, e Experiment, proxyCPUs int) ([]*arm, err
 	return arms, nil
 }
 
-func describeTarget(ctx context.Context, a Arm, proxyCPUs int) (driver, error) {
+func describeTarget(ctx context.Context, a Arm, proxyCPUs int, find envoyFinder) (driver, error) {
 	switch t := a.Target.(type) {
 	case envoy.Proxy:
-		return describeEnvoy(ctx, t, proxyCPUs)
+		return describeEnvoy(ctx, t, proxyCPUs, find)
 	case EmbeddedProxy:
 		return describeEmbedded(t, proxyCPUs)
 	}

@@ -21,14 +21,30 @@ type envoyDriver struct {
 	proof  []envoy.Expect
 }
 
-func describeEnvoy(ctx context.Context, p envoy.Proxy, proxyCPUs int) (driver, error) {
+// envoyFinder remembers what it found: arms mostly share a binary, and to
+// identify one is to run it and to hash its hundred megabytes.
+type envoyFinder map[envoy.FindOptions]envoy.Binary
+
+func (f envoyFinder) find(p envoy.Proxy) (envoy.Binary, error) {
+	asked := envoy.FindOptions{Path: p.Binary, Version: p.Version}
+	if b, ok := f[asked]; ok {
+		return b, nil
+	}
+	b, err := p.Find()
+	if err == nil {
+		f[asked] = b
+	}
+	return b, err
+}
+
+func describeEnvoy(ctx context.Context, p envoy.Proxy, proxyCPUs int, find envoyFinder) (driver, error) {
 	if p.Concurrency == 0 {
 		p.Concurrency = proxyCPUs
 	}
 	if err := p.Check(); err != nil {
 		return nil, err
 	}
-	binary, err := p.Find()
+	binary, err := find.find(p)
 	if err != nil {
 		return nil, err
 	}

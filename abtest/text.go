@@ -74,7 +74,7 @@ func causesFirst(failed gate.Results) gate.Results {
 
 // left is the planned time of the rounds that are not kept yet.
 func (s *session) left() time.Duration {
-	whole := s.plan.Duration() - pilotBudget
+	whole := s.plan.Duration() - s.plan.pilotTime()
 	return whole * time.Duration(s.plan.Rounds-s.finished) / time.Duration(s.plan.Rounds)
 }
 
@@ -90,16 +90,16 @@ func roundRatio(r RoundRecord, base, variant string) (float64, bool) {
 
 // armCost pools what a request cost an arm in one round.
 func armCost(r RoundRecord, arm string) (float64, bool) {
-	var cost, responses float64
+	var samples []Sample
 	for _, run := range r.Runs {
 		for _, s := range run.Samples {
 			if s.Arm == arm {
-				cost += s.Cost.Value
-				responses += float64(s.Load.Completed)
+				samples = append(samples, s)
 			}
 		}
 	}
-	return cost / responses, cost > 0 && responses > 0
+	cost, err := pool(samples).PerResponse()
+	return cost, err == nil
 }
 
 // costText writes a cost per request with its unit.
@@ -179,7 +179,11 @@ func (row Row) text(b *strings.Builder, m counters.Metric) {
 		fmt.Fprintf(b, "  no floor; ")
 	}
 	fmt.Fprintf(b, "for the whole family [%+.2f, %+.2f], Holm p %.2g; ", row.Simultaneous.Low, row.Simultaneous.High, row.HolmP)
-	fmt.Fprintf(b, "same sign in %d of %d rounds, sign-flip p %.2g\n", row.Estimate.Signs.Same, row.Estimate.Signs.Of, row.Estimate.SignFlip.P)
+	units := "rounds"
+	if row.Estimate.Blocks != nil {
+		units = "blocks" // what the interval is computed over
+	}
+	fmt.Fprintf(b, "same sign in %d of %d %s, sign-flip p %.2g\n", row.Estimate.Signs.Same, row.Estimate.Signs.Of, units, row.Estimate.SignFlip.P)
 	if d := row.Verdict.SmallestBound; d != nil {
 		fmt.Fprintf(b, "  these rounds exclude a change bigger than %.2f%%\n", *d)
 	}

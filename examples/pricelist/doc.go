@@ -7,6 +7,6 @@
 //	go test -v -count=1 -timeout 60m -run TestFloor .
 //
 // Both need Envoy 1.40.0 and nginx; scripts/test at the root of the repository
-// installs them where it may. With -short each is a smoke of seconds that
-// prices nothing.
+// installs them where it may. With -short they are smokes of two minutes
+// together that price nothing.
 package pricelist
