@@ -72,6 +72,8 @@ type Spec struct {
 	// ConnectRate is connections opened per second over all targets, so that
 	// a cold server is not stormed; 0 = 1000.
 	ConnectRate float64 `json:"connect_rate,omitempty"`
+	// TLS secures the connections; nil = they are plain.
+	TLS *TLS `json:"tls,omitempty"`
 	// Expect is what a right answer is.
 	Expect Expect `json:"expect"`
 }
