@@ -23,9 +23,11 @@ type tlsConn struct {
 	std      *tls.Conn // nil once nothing is read through it any more
 	own      bool      // this suite is ours
 	in, out  recordKeys
-	sealed   []byte // where records are made, shared
-	partial  []byte // the beginning of a record that has not come whole
-	skip     int    // bytes of a handshake message that is being passed over
+	sealed   []byte  // where records are made, shared
+	partial  []byte  // the beginning of a record that has not come whole
+	skip     int     // bytes of a handshake message that is being passed over
+	message  [5]byte // the beginning of one that has not come whole
+	have     int     // of message
 	end      syscall.Errno
 	over     bool // nothing more will be received, because of end
 	protocol string
@@ -161,7 +163,7 @@ func (c *tlsConn) open(b []byte) (n int) {
 		switch {
 		case err != nil:
 			c.fail()
-		case t == recordApplication && c.skip == 0:
+		case t == recordApplication && c.skip == 0 && c.have == 0:
 			n += copy(b[n:], plain) // what is written lies before what is read next
 		case t == recordAlert:
 			c.alert(plain)
@@ -205,17 +207,20 @@ func (c *tlsConn) handshake(b []byte) {
 			b = b[n:]
 			continue
 		}
-		if len(b) < 4 {
-			c.fail()
-			return
-		}
-		size := 4 + int(b[1])<<16 + int(binary.BigEndian.Uint16(b[2:]))
+		c.message[c.have] = b[0]
+		c.have++
+		b = b[1:]
+		m, size := c.message, int(c.message[1])<<16|int(binary.BigEndian.Uint16(c.message[2:]))
 		switch {
-		case c.in.tls13 && b[0] == ticket, !c.in.tls13 && b[0] == helloRequest:
-			c.skip = size
-		case c.in.tls13 && b[0] == keyUpdate && size == 5 && len(b) == size: // nothing may follow under the old key
-			c.updateKeys(b[4] == 1)
-			return
+		case c.have < 4:
+		case c.have == 5 && len(b) == 0: // nothing may follow under the old key
+			c.have = 0
+			c.updateKeys(m[4] == 1)
+		case c.have == 5:
+			c.fail()
+		case c.in.tls13 && m[0] == ticket, !c.in.tls13 && m[0] == helloRequest:
+			c.have, c.skip = 0, size
+		case c.in.tls13 && m[0] == keyUpdate && size == 1:
 		default:
 			c.fail()
 		}

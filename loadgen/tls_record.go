@@ -188,6 +188,9 @@ var errRecord = errors.New("malformed TLS record")
 func (k *recordKeys) open(record []byte) (t recordType, plain []byte, err error) {
 	body := record[recordHeader:]
 	t = record[0]
+	if record[1] != 3 || record[2] != 3 {
+		return 0, nil, fmt.Errorf("%w: version %d.%d", errRecord, record[1], record[2])
+	}
 	if !k.tls13 {
 		if len(body) < 8+k.aead.Overhead() {
 			return 0, nil, fmt.Errorf("%w: %d bytes", errRecord, len(body))
