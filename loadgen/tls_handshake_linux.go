@@ -24,6 +24,7 @@ type handshaker struct {
 	clock   monotonic
 	spoken  string // the protocol that will be spoken, in the words of ALPN
 	resume  bool
+	targets []int32       // by the worker's connections
 	configs []*tls.Config // by target
 	pools   []sessionPool // by target
 	events  []sys.EpollEvent
@@ -46,9 +47,9 @@ type handshaker struct {
 
 // handshakeOrder begins a handshake, or cancels it: then fd is -1.
 type handshakeOrder struct {
-	slot, target int32
-	generation   uint32
-	fd           int
+	slot       int32
+	generation uint32
+	fd         int
 }
 
 // handshakeEnd is how it went: conn, or err.
@@ -59,20 +60,24 @@ type handshakeEnd struct {
 	took int64 // nanoseconds from the first byte sent to the last
 }
 
-// startHandshaker starts the thread. slots is how many connections the worker
-// has, notify its event descriptor, which becomes readable when there is
-// something to take. An error of the spec's files is an *InvalidError.
-func startHandshaker(s Spec, clock monotonic, targets []Target, spoken string, slots, notify int) (*handshaker, error) {
+// newHandshaker starts the thread for a worker, whose event descriptor becomes
+// readable when there is something to take. An error of the spec's files is an
+// *InvalidError.
+func newHandshaker(w *worker) (*handshaker, error) {
+	slots := len(w.conns)
 	h := &handshaker{
-		epfd: -1, wakefd: -1, clock: clock, spoken: spoken, resume: s.TLS.Resume,
-		pools:  make([]sessionPool, len(targets)),
-		events: make([]sys.EpollEvent, 64), slots: make([]*shaking, slots), notify: notify,
+		epfd: -1, wakefd: -1, clock: w.clock, spoken: spokenName(w.spec), resume: w.spec.TLS.Resume,
+		pools:  make([]sessionPool, len(w.targets)),
+		events: make([]sys.EpollEvent, 64), slots: make([]*shaking, slots), notify: w.wakefd,
 		ready: make(chan struct{}), done: make(chan struct{}),
 		generations: make([]uint32, slots), sealed: make([]byte, 0, maxPlaintext+recordExtra),
 		taken: make([]handshakeEnd, 0, slots), ended: make([]handshakeEnd, 0, slots), orders: make([]handshakeOrder, 0, 2*slots),
 	}
-	for _, t := range targets {
-		c, err := s.TLS.config(s.Host, t.Address, spoken)
+	for i := range w.conns {
+		h.targets = append(h.targets, w.conns[i].target)
+	}
+	for _, t := range w.named {
+		c, err := w.spec.TLS.config(w.spec.Host, t.Address, h.spoken)
 		if err != nil {
 			return nil, err
 		}
@@ -85,6 +90,25 @@ func startHandshaker(s Spec, clock monotonic, targets []Target, spoken string, s
 	go h.serve()
 	<-h.ready
 	return h, nil
+}
+
+// spokenName is the protocol in the words of ALPN.
+func spokenName(s Spec) string {
+	if s.isH2() {
+		return "h2"
+	}
+	return "http/1.1"
+}
+
+// handshakesDone takes over what the handshaker has finished.
+func (w *worker) handshakesDone() {
+	for _, e := range w.tls.take() {
+		if e.err != nil {
+			w.connectFailed(e.slot, &connectFailure{target: int(w.conns[e.slot].target), err: e.err})
+		} else {
+			w.secured(e.slot, e.fd, e.conn, e.took)
+		}
+	}
 }
 
 func (h *handshaker) open() (err error) {
@@ -111,9 +135,9 @@ func (h *handshaker) closeDescriptors() {
 }
 
 // start begins the handshake of slot on a connected socket.
-func (h *handshaker) start(slot, target int32, fd int) {
+func (h *handshaker) start(slot int32, fd int) {
 	h.generations[slot]++
-	h.order(handshakeOrder{slot, target, h.generations[slot], fd})
+	h.order(handshakeOrder{slot, h.generations[slot], fd})
 }
 
 // cancel forgets the handshake of slot.
@@ -151,7 +175,10 @@ func (h *handshaker) take() []handshakeEnd {
 }
 
 // cpuNanoseconds is the CPU time of the thread so far.
-func (h *handshaker) cpuNanoseconds() (int64, error) { return sys.ThreadCPUClock(h.tid) }
+func (h *handshaker) cpuNanoseconds() int64 {
+	ns, _ := sys.ThreadCPUClock(h.tid) // fails for a thread that is gone only
+	return ns
+}
 
 // stop gives up every handshake and ends the thread.
 func (h *handshaker) stop() {
@@ -201,7 +228,7 @@ func (h *handshaker) obey(o handshakeOrder) {
 	if o.fd < 0 {
 		return
 	}
-	s := &shaking{handshakeOrder: o, socket: tlsSocket{fd: o.fd}, pool: &h.pools[o.target], wakefd: h.wakefd}
+	s := &shaking{handshakeOrder: o, socket: tlsSocket{fd: o.fd}, pool: &h.pools[h.targets[o.slot]], wakefd: h.wakefd}
 	h.slots[o.slot] = s
 	h.held = append(h.held, s)
 }
@@ -229,7 +256,7 @@ func (h *handshaker) letGo() int64 {
 }
 
 func (h *handshaker) begin(s *shaking) {
-	s.begin(h.configs[s.target].Clone(), h.resume)
+	s.begin(h.configs[h.targets[s.slot]].Clone(), h.resume)
 	s.started = h.clock.now()
 	const events = unix.EPOLLIN | unix.EPOLLOUT | unix.EPOLLRDHUP | unix.EPOLLET
 	if err := sys.EpollAdd(h.epfd, s.fd, events, s.slot); err != nil {

@@ -129,7 +129,11 @@ func newOneHandshaker(t testing.TB, o TLS, address string) *oneHandshaker {
 	require.NoError(t, err)
 	notify, err := sys.EventFD()
 	require.NoError(t, err)
-	h, err := startHandshaker(Spec{TLS: &o}, clock, []Target{{Address: address}}, "http/1.1", 1, notify)
+	w := &worker{
+		spec: Spec{TLS: &o, Protocol: HTTP1}, clock: clock, named: []Target{{Address: address}},
+		targets: make([]workerTarget, 1), conns: make([]conn, 1), wakefd: notify,
+	}
+	h, err := newHandshaker(w)
 	require.NoError(t, err)
 	t.Cleanup(func() {
 		h.stop()
@@ -161,7 +165,7 @@ func dial(t testing.TB, address string) int {
 }
 
 func (h *oneHandshaker) shake(fd int) handshakeEnd {
-	h.start(0, 0, fd)
+	h.start(0, fd)
 	for {
 		await(h.t, h.notify, unix.POLLIN)
 		var count [8]byte

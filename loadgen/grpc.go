@@ -1,0 +1,6 @@
+package loadgen
+
+// GRPC makes each request a gRPC call.
+type GRPC struct{}
+
+func (g GRPC) validate() error { return nil }
