@@ -19,9 +19,9 @@
 // Requests is the server's own count of requests since its start, of all
 // ports, without the questions for it: stub_status of nginx, the counters of
 // Envoy's admin interface, the request count of HAProxy's frontend from its
-// stats socket, Total Accesses of Apache's mod_status. Servers count at
-// different moments: nginx, Envoy and HAProxy when a request begins, Apache
-// when it has written its log, a moment after the answer.
+// stats socket, the lines of Apache's access log (see apacheRequests). Servers
+// count at different moments: nginx, Envoy and HAProxy when a request begins,
+// Apache a moment after the answer.
 //
 // # Finding
 //

@@ -49,7 +49,7 @@ func StartHAProxy(ctx context.Context, o Options) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	p, err := launch(ctx, o, "haproxy", path, []string{"-db", "-f", config}, s.Plain, s.H2C, s.TLS)
+	p, err := launch(ctx, o, "haproxy", path, []string{"-db", "-f", config}, s.Plain, s.H2C, s.TLS, socket)
 	if err != nil {
 		return nil, err
 	}

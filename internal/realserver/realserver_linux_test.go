@@ -9,7 +9,6 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
-	"strings"
 	"testing"
 	"time"
 
@@ -101,15 +100,14 @@ func TestOptionsThatBreakAConfigurationAreRefused(t *testing.T) {
 	}
 }
 
-func FuzzCounts(f *testing.F) {
+func FuzzHAProxyCount(f *testing.F) {
 	f.Add("# pxname,svname,req_tot\nload,FRONTEND,7\n")
-	f.Add("Total Accesses: 12\n")
+	f.Add("# pxname,svname\nload,FRONTEND\n")
 	f.Fuzz(func(t *testing.T, text string) {
-		if n, err := parseHAProxy(text); err == nil {
-			require.True(t, strings.Contains(text, "load") && strings.Contains(text, "FRONTEND"), "%d", n)
-		}
-		if n, err := parseApache(text); err == nil {
-			require.GreaterOrEqual(t, n, int64(0))
+		if _, err := parseHAProxy(text); err == nil {
+			require.Contains(t, text, "load")
+			require.Contains(t, text, "FRONTEND")
+			require.Contains(t, text, "req_tot")
 		}
 	})
 }

@@ -120,8 +120,12 @@ func launch(ctx context.Context, o Options, name, path string, args []string, ad
 func awaitPort(ctx context.Context, p *child.Process, address string) error {
 	ctx, cancel := context.WithTimeout(ctx, readyTimeout)
 	defer cancel()
+	network := "tcp"
+	if filepath.IsAbs(address) {
+		network = "unix"
+	}
 	for {
-		c, err := (&net.Dialer{}).DialContext(ctx, "tcp", address)
+		c, err := (&net.Dialer{}).DialContext(ctx, network, address)
 		if err == nil {
 			return c.Close()
 		}
