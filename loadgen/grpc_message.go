@@ -6,7 +6,7 @@ import "encoding/binary"
 // the length.
 const grpcPrefix = 5
 
-// grpcMessage is a message of so many zero bytes, with its prefix.
+// grpcMessage is a message with its prefix, not compressed.
 func grpcMessage(payload string) []byte {
 	b := binary.BigEndian.AppendUint32([]byte{0}, uint32(len(payload)))
 	return append(b, payload...)

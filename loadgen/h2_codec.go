@@ -14,6 +14,8 @@ type h2Options struct {
 	bodies      int64                 // how many of those follow each other; 0: no body
 	lockstep    bool                  // each message but the first waits for an answer to the one before
 	grpc        bool                  // answers are messages
+	grpcStatus  int32                 // that they must have
+	answers     int64                 // how many messages they must be; -1: any
 	noBody      bool                  // HEAD: answers have no body
 	streams     int                   // open at once, at most
 	tableOut    int                   // header table for requests, at most; the peer may allow less
