@@ -96,7 +96,7 @@ func (g *Generator) Run(ctx context.Context, w Window) (Report, error) {
 	if err := g.fill(ctx, w.Targets); err != nil {
 		return Report{}, err
 	}
-	s, err := newSchedule(g.spec.Arrival, w)
+	s, err := newSchedule(g.spec, w)
 	if err != nil {
 		return Report{}, err
 	}
@@ -139,11 +139,16 @@ func (g *Generator) window(ctx context.Context, w Window, s schedule) (Report, e
 	if err != nil {
 		return Report{}, fmt.Errorf("loadgen: process CPU clock: %w", err)
 	}
+	handshakesBefore := g.handshakeCPU()
 	release := g.interruptWith(ctx)
 	start := g.clock.now() + startLead // the barrier: every worker is parked and ready
 	for i := range jobs {
 		cursors[i] = s.cursor(i, len(jobs))
-		jobs[i] = job{kind: jobRun, start: start, cursor: &cursors[i], end: start + int64(w.Duration), drain: int64(w.Drain)}
+		measured := start + s.lead.end
+		jobs[i] = job{
+			kind: jobRun, start: start, measured: measured, cursor: &cursors[i],
+			end: measured + int64(w.Duration), drain: int64(w.Drain), inFlight: w.InFlight,
+		}
 	}
 	err = g.each(func(i int) job { return jobs[i] })
 	release()
@@ -156,10 +161,23 @@ func (g *Generator) window(ctx context.Context, w Window, s schedule) (Report, e
 		return Report{}, fmt.Errorf("loadgen: process CPU clock: %w", err)
 	}
 	report, err := g.report(w, s)
+	if at := g.workers[0].stats.processCPU; at > 0 { // at the end of the warm-up
+		processBefore = at
+	}
+	report.Generator.HandshakeCPUNanoseconds = g.handshakeCPU() - handshakesBefore
 	report.Generator.ProcessCPUNanoseconds = processAfter - processBefore
 	report.Generator.Allocations = int64(after.Mallocs - before.Mallocs)
 	report.Generator.GarbageCollections = int64(after.NumGC - before.NumGC)
 	return report, err
+}
+
+func (g *Generator) handshakeCPU() (sum int64) {
+	for _, w := range g.workers {
+		if w.tls != nil {
+			sum += w.tls.cpuNanoseconds()
+		}
+	}
+	return sum
 }
 
 // quietCollector collects now and then not again until it is undone, short
@@ -225,7 +243,7 @@ func (g *Generator) fill(ctx context.Context, targets []int) error {
 	var stopped *fillStopped
 	switch {
 	case errors.As(err, &failed):
-		return g.connectError(failed.target, connectClass(failed.errno), failed.errno)
+		return g.connectError(failed.target, failed.class, failed.cause())
 	case errors.As(err, &stopped) && ctx.Err() != nil && !errors.Is(ctx.Err(), context.DeadlineExceeded):
 		return g.connectError(stopped.target, ConnectOther, context.Cause(ctx))
 	case errors.As(err, &stopped):
@@ -249,7 +267,11 @@ func (g *Generator) connectError(target int, class ConnectClass, cause error) er
 // (1.5 instead of 9 microseconds for each request at 2,000 a second).
 func (g *Generator) setOwnProcess() {
 	g.ownProcess = true
-	runtime.GOMAXPROCS(max(runtime.GOMAXPROCS(0), g.spec.Workers+1))
+	perWorker := 1
+	if g.spec.TLS != nil {
+		perWorker = 2 // one shakes hands
+	}
+	runtime.GOMAXPROCS(max(runtime.GOMAXPROCS(0), perWorker*g.spec.Workers+1))
 }
 
 // holdBelow is the time after which the Go scheduler asks for a processor

@@ -1,0 +1,45 @@
+package pmuloop
+
+import "syscall"
+
+const (
+	// PerSpin is the number of instructions of one round of Spin, Thread and
+	// Waiter.
+	PerSpin = 100
+	// PerSyscall is the number of instructions in user mode of one round of
+	// Syscalls.
+	PerSyscall = 4
+)
+
+// Spin runs PerSpin instructions n times, and fewer than ten others. n must not
+// be zero.
+func Spin(n uint64)
+
+// Syscalls calls getppid n times: PerSyscall instructions each in user mode,
+// and fewer than ten others. n must not be zero.
+func Syscalls(n uint64)
+
+// Thread starts a thread that spins n rounds and ends. It executes PerSpin
+// instructions n times in user mode, and fewer than ten others. n must not be
+// zero. Nothing waits for the thread: /proc/self/task shows when it is gone.
+func Thread(n uint64) error { return failed(thread(n, 0)) }
+
+// Waiter is Thread, but the thread sleeps until Open is called. It executes
+// fewer than fifty other instructions.
+func Waiter(n uint64) error { return failed(thread(n, 1)) }
+
+// Open lets the waiters go, those of the past and those of the future.
+func Open()
+
+// Close makes later waiters wait again.
+func Close()
+
+// thread returns the new thread's id or a negative errno.
+func thread(n, wait uint64) int64
+
+func failed(r int64) error {
+	if r < 0 {
+		return syscall.Errno(-r)
+	}
+	return nil
+}
