@@ -83,6 +83,9 @@ func newWorker(id int, s Spec, clock monotonic, targets []Target, addresses []sy
 			}
 			t.block = bytes.Repeat(t.requests[0], s.Pipeline)
 		}
+		if s.isH2() {
+			t.h2 = newH2Options(s, targets[k])
+		}
 		for i := t.first; i < t.first+share; i++ {
 			w.conns[i] = conn{target: int32(k), fd: -1, first: i * w.depth, before: -1, after: -1}
 			if s.isH2() {

@@ -96,7 +96,8 @@ type workerTarget struct {
 	measured    int64             // requests intended before belong to warm
 	counts      Counts
 	warm        Counts
-	atEnd       Counts // of the last window, which are reported already
+	atEnd       Counts     // of the last window, which are reported already
+	h2          *h2Options // what its HTTP/2 connections share
 	response    *hdrhistogram.Histogram
 	service     *hdrhistogram.Histogram
 	queued      *hdrhistogram.Histogram
