@@ -109,6 +109,13 @@ func TestPMUThreadsComeAndGo(t *testing.T) {
 	show(t, "plain threads", d)
 	requireKnown(t, 1e8, d)
 
+	d = measured(t, c, func() {
+		k.tell(t, "chain 100 %d", rounds/100)
+		k.threadsGone(t, before)
+	})
+	show(t, "threads of threads", d)
+	requireKnown(t, 1e8, d)
+
 	d = measured(t, c, func() { k.tell(t, "goroutines 10 %d", rounds) })
 	show(t, "the Go runtime's threads", d)
 	requireKnown(t, 1e9, d)
