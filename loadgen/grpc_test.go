@@ -75,7 +75,8 @@ func TestGRPCAnswers(t *testing.T) {
 			p.data(s, false, "\x01\x00\x00\x00\x02ok")
 			p.headers(s, true, "grpc-status", "0")
 		}, h2Malformed, 0, 0},
-		{"status that is no number", func(p *h2Pair, s uint32) { p.headers(s, true, append(head, "grpc-status", "OK")...) }, h2Malformed, 0, 0},
+		{"two statuses", func(p *h2Pair, s uint32) { p.headers(s, true, append(head, "grpc-status", "5", "grpc-status", "0")...) }, h2Answered, -2, 0},
+		{"status that is no number", func(p *h2Pair, s uint32) { p.headers(s, true, append(head, "grpc-status", "OK")...) }, h2Answered, -2, 0},
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {

@@ -32,7 +32,7 @@ type hpackEntry struct {
 type answerFields struct {
 	status     int   // 0: none
 	length     int64 // -1: none
-	grpcStatus int32 // -1: none
+	grpcStatus int32 // -1: none; -2: no number, or several
 	malformed  bool  // decoded in order, but no header section of an answer
 	regular    bool  // a field that is no pseudo-header was seen
 }
@@ -220,8 +220,11 @@ func (f *answerFields) take(e hpackEntry) {
 		f.malformed = f.malformed || e.value < 0 || f.length >= 0 && f.length != e.value
 		f.length = e.value
 	case fieldGRPCStatus:
-		f.malformed = f.malformed || e.value < 0 || e.value > 1<<30 || f.grpcStatus >= 0
-		f.grpcStatus = int32(min(e.value, 1<<30))
+		status := int32(-2)
+		if e.value >= 0 && e.value < 1<<30 && (f.grpcStatus == -1 || f.grpcStatus == int32(e.value)) {
+			status = int32(e.value)
+		}
+		f.grpcStatus = status
 	case fieldBad:
 		f.malformed = true
 	}
