@@ -42,7 +42,7 @@ func (w *worker) run(j job) error {
 		}
 		released := 0
 		for more && next <= now && released < maxRelease && !w.interrupted && (measuring || next < j.measured) {
-			if w.arrive(target, next, now) {
+			if w.arrive(target, next, now) && next >= j.measured {
 				batch++
 			}
 			released++
