@@ -32,7 +32,7 @@ type hpackEntry struct {
 type answerFields struct {
 	status     int   // 0: none
 	length     int64 // -1: none
-	grpcStatus int32 // -1: none
+	grpcStatus int32 // -1: none; -2: no number, or several
 	malformed  bool  // decoded in order, but no header section of an answer
 	regular    bool  // a field that is no pseudo-header was seen
 }
@@ -50,10 +50,13 @@ type hpackDecoder struct {
 	limit   int        // what it may set
 	scratch [1024]byte // longer names are not looked at
 
-	// The last block that left the table as it was, and what it said. The
-	// next one is often the same bytes on the same table.
-	lastBlock  []byte
-	lastFields answerFields
+	// The last block of which the same bytes say the same again, and add the
+	// same entries: it refers to no entry of the dynamic table, or has left it
+	// as it was. Servers often answer in the same bytes.
+	lastBlock   []byte
+	lastFields  answerFields
+	lastEntries [16]hpackEntry
+	lastCount   int
 }
 
 // newHPACKDecoder makes a decoder for a peer that may use a table of limit
@@ -140,60 +143,70 @@ func fieldValue(kind fieldKind, value []byte) int64 {
 // not to be used again.
 func (d *hpackDecoder) decode(block []byte) (answerFields, *h2Error) {
 	if len(d.lastBlock) > 0 && bytes.Equal(block, d.lastBlock) {
+		for i := range d.lastCount {
+			d.add(d.lastEntries[i])
+		}
 		return d.lastFields, nil
 	}
 	f := answerFields{length: -1, grpcStatus: -1}
-	changed, first := false, true
+	d.lastBlock, d.lastCount = d.lastBlock[:0], 0
+	refers, changed, first := false, false, true
 	for b := block; len(b) > 0; {
 		c := b[0]
 		var err *h2Error
 		var e hpackEntry
+		var name uint64
 		switch {
 		case c >= 0x80: // a field of the table
-			var i uint64
-			if i, b, err = hpackInteger(b, 7); err != nil {
-				return f, err
+			if name, b, err = hpackInteger(b, 7); err == nil {
+				e, err = d.entry(name)
 			}
-			if e, err = d.entry(i); err != nil {
-				return f, err
-			}
-			f.take(e)
 		case c >= 0x40: // a literal that is added to it
-			changed = true
-			if e, b, err = d.literal(b, 6); err != nil {
-				return f, err
+			if e, name, b, err = d.literal(b, 6); err == nil {
+				changed = d.add(e) || changed
+				if d.lastCount < len(d.lastEntries) {
+					d.lastEntries[d.lastCount] = e
+				}
+				d.lastCount++
 			}
-			d.add(e)
-			f.take(e)
 		case c >= 0x20: // a new size of it
-			changed = true
-			var size uint64
-			if size, b, err = hpackInteger(b, 5); err != nil {
+			if b, err = d.resize(b, first); err != nil {
 				return f, err
 			}
-			if !first {
-				return f, errH2LateResize
-			}
-			if size > uint64(d.limit) {
-				return f, errH2Compression
-			}
-			d.size = int(size)
-			d.evict()
+			refers, changed = true, true
 			continue // there may be two of them
 		default: // a literal that is not
-			if e, b, err = d.literal(b, 4); err != nil {
-				return f, err
-			}
-			f.take(e)
+			e, name, b, err = d.literal(b, 4)
 		}
+		if err != nil {
+			return f, err
+		}
+		f.take(e)
+		refers = refers || name > staticEntries
 		first = false
 	}
-	d.lastBlock = d.lastBlock[:0]
-	if !changed && len(block) <= cap(d.lastBlock) {
+	if (!changed || !refers) && d.lastCount <= len(d.lastEntries) && len(block) <= cap(d.lastBlock) {
 		d.lastBlock = append(d.lastBlock, block...)
 		d.lastFields = f
 	}
 	return f, nil
+}
+
+// resize takes a new size of the table, which only stands at the beginning of
+// a block.
+func (d *hpackDecoder) resize(b []byte, first bool) ([]byte, *h2Error) {
+	size, b, err := hpackInteger(b, 5)
+	switch {
+	case err != nil:
+		return b, err
+	case !first:
+		return b, errH2LateResize
+	case size > uint64(d.limit):
+		return b, errH2Compression
+	}
+	d.size = int(size)
+	d.evict()
+	return b, nil
 }
 
 // take adds a field to what the block says.
@@ -207,8 +220,11 @@ func (f *answerFields) take(e hpackEntry) {
 		f.malformed = f.malformed || e.value < 0 || f.length >= 0 && f.length != e.value
 		f.length = e.value
 	case fieldGRPCStatus:
-		f.malformed = f.malformed || e.value < 0 || e.value > 1<<30 || f.grpcStatus >= 0
-		f.grpcStatus = int32(min(e.value, 1<<30))
+		status := int32(-2)
+		if e.value >= 0 && e.value < 1<<30 && (f.grpcStatus == -1 || f.grpcStatus == int32(e.value)) {
+			status = int32(e.value)
+		}
+		f.grpcStatus = status
 	case fieldBad:
 		f.malformed = true
 	}
@@ -231,10 +247,12 @@ func (d *hpackDecoder) entry(i uint64) (hpackEntry, *h2Error) {
 	return d.ring[at], nil
 }
 
-func (d *hpackDecoder) add(e hpackEntry) {
+// add puts a field into the table and tells whether that has changed it.
+func (d *hpackDecoder) add(e hpackEntry) bool {
 	if int(e.size) > d.size { // empties the table, and is no error
+		had := d.count > 0
 		d.count, d.used = 0, 0
-		return
+		return had
 	}
 	d.used += int(e.size)
 	d.evict()
@@ -243,6 +261,7 @@ func (d *hpackDecoder) add(e hpackEntry) {
 	}
 	d.ring[d.newest] = e
 	d.count++
+	return true
 }
 
 // evict drops the oldest entries until the rest fits. In add it runs before
@@ -256,19 +275,19 @@ func (d *hpackDecoder) evict() {
 
 // literal reads a field whose name is an index of prefix bits, or 0 and a
 // string; its value is a string.
-func (d *hpackDecoder) literal(b []byte, prefix int) (e hpackEntry, rest []byte, err *h2Error) {
-	i, b, err := hpackInteger(b, prefix)
+func (d *hpackDecoder) literal(b []byte, prefix int) (e hpackEntry, i uint64, rest []byte, err *h2Error) {
+	i, b, err = hpackInteger(b, prefix)
 	if err != nil {
-		return e, b, err
+		return e, i, b, err
 	}
 	if i > 0 {
 		if e, err = d.entry(i); err != nil {
-			return e, b, err
+			return e, i, b, err
 		}
 	} else {
 		name, length, rest, err := d.text(b, true)
 		if err != nil {
-			return e, b, err
+			return e, i, b, err
 		}
 		b = rest
 		e.nameLen = int32(length)
@@ -278,14 +297,14 @@ func (d *hpackDecoder) literal(b []byte, prefix int) (e hpackEntry, rest []byte,
 	}
 	value, length, b, err := d.text(b, e.kind != fieldOther && e.kind != fieldBad)
 	if err != nil {
-		return e, b, err
+		return e, i, b, err
 	}
 	e.size = e.nameLen + int32(length) + 32
 	e.value = -1
 	if length <= len(value) {
 		e.value = fieldValue(e.kind, value)
 	}
-	return e, b, nil
+	return e, i, b, nil
 }
 
 // text reads a string: its beginning, as far as scratch holds it, and its

@@ -36,8 +36,10 @@ func project(fields []hpack.HeaderField) answerFields {
 			f.length = n
 		case h.Name == "grpc-status":
 			n := number(h.Value, 0)
-			f.malformed = f.malformed || n < 0 || n > 1<<30 || f.grpcStatus >= 0
-			f.grpcStatus = int32(min(n, 1<<30))
+			if n < 0 || n >= 1<<30 || f.grpcStatus != -1 && int64(f.grpcStatus) != n {
+				n = -2
+			}
+			f.grpcStatus = int32(n)
 		case len(h.Name) <= 1024 && fieldKindOf([]byte(h.Name)) == fieldBad:
 			f.malformed = true
 		}

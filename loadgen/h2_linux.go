@@ -50,6 +50,9 @@ func (h *h2Conn) feed(w *worker, i int32, b []byte) error {
 		b = b[n:]
 		if err != nil {
 			h.count(t)
+			// The connection is closed after this: so much as the kernel takes
+			// at once tells the server why.
+			_, _ = w.wireSend(&w.conns[i], h.codec.pending())
 			return err
 		}
 		switch e.kind {

@@ -29,8 +29,8 @@ type h2Stream struct {
 // answering tells whether anything of the answer has come.
 func (s *h2Stream) answering() bool { return s.headed || s.leads > 0 }
 
-// grpcStatus is the status of a call, -1 if the answer has none. An answer
-// of nothing but a head has it there.
+// grpcStatus is the status of a call, below 0 if the answer has none. An
+// answer of nothing but a head has it there.
 func (s *h2Stream) grpcStatus() int32 {
 	if s.trailed {
 		return s.trailers.grpcStatus

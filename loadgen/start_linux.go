@@ -55,6 +55,7 @@ func newWorker(id int, s Spec, clock monotonic, targets []Target, addresses []sy
 		jobs:    make(chan job),
 		results: make(chan error),
 		targets: make([]workerTarget, len(targets)),
+		named:   targets,
 	}
 	w.stats.lateness = newHistogram()
 	// Connections c of a target with c ≡ id modulo the number of workers.

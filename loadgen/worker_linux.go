@@ -36,8 +36,9 @@ type worker struct {
 	targets  []workerTarget
 	conns    []conn
 	requests []request
-	depth    int32       // requests for each connection
-	dirty    []int32     // connections to flush after this round
+	depth    int32   // requests for each connection
+	dirty    []int32 // connections to flush after this round
+	named    []Target
 	tls      *handshaker // nil = plain
 	events   []sys.EpollEvent
 	buf      []byte
