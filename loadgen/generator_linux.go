@@ -145,6 +145,11 @@ func (g *Generator) window(ctx context.Context, w Window, s schedule) (Report, e
 	if g.ownProcess {
 		defer quietCollector()()
 	}
+	lead := time.Duration(s.lead.end)
+	if lead > 0 {
+		lead += time.Duration(startLead)
+	}
+	first := watchStart(lead)
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
 	handshakesBefore := g.handshakeCPU()
@@ -158,15 +163,14 @@ func (g *Generator) window(ctx context.Context, w Window, s schedule) (Report, e
 			end: measured + int64(w.Duration), drain: int64(w.Drain), inFlight: w.InFlight, publish: int64(w.ProgressEvery),
 		}
 	}
-	first := watchStart(time.Duration(s.lead.end))
 	err := g.each(func(i int) job { return jobs[i] })
+	runtime.ReadMemStats(&after)
 	last := readEvidence()
 	evidence := first()
 	release()
 	if err != nil {
 		return Report{}, err
 	}
-	runtime.ReadMemStats(&after)
 	report, err := g.report(w, s)
 	if err == nil {
 		err = report.Generator.headroom(evidence, last)
