@@ -151,14 +151,14 @@ func TestReuseOrders(t *testing.T) {
 				io.WriteString(c, okAnswer)
 			}
 		})
-		g := connected(t, Spec{Connections: connections, Reuse: reuse}, s.target())
+		g := connected(t, Spec{Connections: connections, Reuse: reuse, Queue: n}, s.target())
 		r, err := g.Run(t.Context(), Window{InFlight: 1, Duration: 10 * time.Millisecond, WarmUp: 1})
 		require.NoError(t, err)
 		mu.Lock()
 		clear(carried)
 		order = order[:0]
 		mu.Unlock()
-		r = runWindow(t, g, Window{Rate: 200, Duration: n * time.Second / 200, Seed: 5})
+		r = runWindow2(t, g, Window{Rate: 200, Duration: n * time.Second / 200, Seed: 5})
 		require.Equal(t, reuse, r.Choice)
 		require.EqualValues(t, n, r.Total().Completed)
 		switch {

@@ -2,6 +2,7 @@ package loadgen
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -22,6 +23,13 @@ const serveVariable = "TARE_TEST_LOADGEN_SERVE"
 func TestMain(m *testing.M) {
 	if os.Getenv(serveVariable) != "" {
 		if err := Serve(os.Stdin, os.Stdout); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		os.Exit(0)
+	}
+	if os.Getenv(portsVariable) != "" {
+		if err := json.NewEncoder(os.Stdout).Encode(portsMain()); err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			os.Exit(1)
 		}
