@@ -120,6 +120,7 @@ func TestReportFortio543QueueBoundsTheCatchUp(t *testing.T) {
 
 // What is still in the queue at the end is overflow with a class of its own.
 func TestQueueAtTheEnd(t *testing.T) {
+	t.Parallel()
 	s := newScript(t, func(s *script, c net.Conn, in *bufio.Reader, _ int) {
 		s.request(in)
 		in.ReadByte() // never answers
@@ -137,6 +138,7 @@ func TestQueueAtTheEnd(t *testing.T) {
 // Reuse orders: with one request at a time, the most recent connection takes
 // all, the least recent ones take turns, and so does round robin.
 func TestReuseOrders(t *testing.T) {
+	t.Parallel()
 	const connections, n = 8, 80
 	for _, reuse := range []Reuse{RoundRobin, MostRecent, LeastRecent} {
 		var mu sync.Mutex

@@ -34,6 +34,7 @@ type portsResult struct {
 // wanted than ports are there, it is refused before the run by name; where
 // churn uses them up, every arrival still has one end.
 func TestReportEnvoy44747NoLocalPortLeft(t *testing.T) {
+	t.Parallel()
 	c := exec.Command(os.Args[0])
 	c.Env = append(os.Environ(), portsVariable+"=1")
 	c.SysProcAttr = &syscall.SysProcAttr{
@@ -95,7 +96,7 @@ func portsMain() (r portsResult) {
 	// The ports of these were closed by this side, and may be waiting; the
 	// number of connections leaves room.
 	s := Spec{Connections: 2, Churn: Churn{Requests: 1}, MaxLate: time.Hour}
-	w := Window{Rate: 200, Duration: 2 * time.Second}
+	w := Window{Rate: 400, Duration: time.Second}
 	r.Warned = len(Warnings(s, targets, w))
 	g, err := New(s, targets)
 	if err != nil {

@@ -61,6 +61,7 @@ func generatorProcess(t testing.TB) (*Remote, *exec.Cmd) {
 }
 
 func TestRemoteRuns(t *testing.T) {
+	t.Parallel()
 	a, b := newScript(t, answering(okAnswer)), newScript(t, answering(okAnswer))
 	g, c := generatorProcess(t)
 	ctx := context.Background()
@@ -86,6 +87,7 @@ func TestRemoteRuns(t *testing.T) {
 
 // Errors arrive as the types they were, with what they wrap.
 func TestRemoteErrors(t *testing.T) {
+	t.Parallel()
 	g, c := generatorProcess(t)
 	ctx := context.Background()
 	require.ErrorIs(t, g.Connect(ctx), ErrClosed)
@@ -124,6 +126,7 @@ func TestRemoteErrors(t *testing.T) {
 }
 
 func TestRemoteCanceledWindow(t *testing.T) {
+	t.Parallel()
 	s := newScript(t, answering(okAnswer))
 	g, _ := generatorProcess(t)
 	ctx := context.Background()
@@ -148,6 +151,7 @@ func TestRemoteCanceledWindow(t *testing.T) {
 // The end of the input, which a dead parent leaves, ends a running window
 // and the process.
 func TestServeEndsWithItsInput(t *testing.T) {
+	t.Parallel()
 	s := newScript(t, answering(okAnswer))
 	g, c := generatorProcess(t)
 	ctx := context.Background()
@@ -177,6 +181,7 @@ func TestServeRefusesWhatIsNoCommand(t *testing.T) {
 // A generator that is stopped for half a second makes up for nothing: what
 // it is too late for is overflow, and says so.
 func TestStoppedGeneratorMakesNoBurst(t *testing.T) {
+	t.Parallel()
 	s := newScript(t, answering(okAnswer))
 	g, c := generatorProcess(t)
 	ctx := context.Background()
@@ -199,6 +204,7 @@ func TestStoppedGeneratorMakesNoBurst(t *testing.T) {
 
 // More workers than CPUs, each with its part of the connections.
 func TestRemoteWithManyWorkers(t *testing.T) {
+	t.Parallel()
 	s := newScript(t, answering(okAnswer))
 	g, _ := generatorProcess(t)
 	ctx := context.Background()

@@ -89,6 +89,7 @@ func TestReportWrk2_138ReachedRateIsOverTheWindow(t *testing.T) {
 
 // giltene/wrk2#117: a window shorter than any calibration.
 func TestReportWrk2_117ShortWindow(t *testing.T) {
+	t.Parallel()
 	s := newScript(t, answering(okAnswer))
 	g := connected(t, Spec{Connections: 10}, s.target())
 	r := runWindow(t, g, Window{Rate: 5000, Duration: time.Millisecond})
@@ -99,6 +100,7 @@ func TestReportWrk2_117ShortWindow(t *testing.T) {
 // fortio#469: 100 a second of a server that takes 100 ms on one connection:
 // what was not sent is said.
 func TestReportFortio469WhatWasNotSentIsSaid(t *testing.T) {
+	t.Parallel()
 	s := newScript(t, func(s *script, c net.Conn, in *bufio.Reader, _ int) {
 		for s.request(in) {
 			time.Sleep(100 * time.Millisecond)
@@ -128,6 +130,7 @@ func TestReportNighthawk576ReachedIsMonotone(t *testing.T) {
 
 // nighthawk#339: very many workers are all ready before the first arrival.
 func TestReportNighthawk339StartBarrierOfManyWorkers(t *testing.T) {
+	t.Parallel()
 	s := newScript(t, answering(okAnswer))
 	g := connected(t, Spec{Connections: 100, Workers: 100, ConnectRate: 1e5}, s.target())
 	for range 3 {
@@ -141,6 +144,7 @@ func TestReportNighthawk339StartBarrierOfManyWorkers(t *testing.T) {
 
 // nighthawk#334: one request a second does not take a core.
 func TestReportNighthawk334OneASecondSleeps(t *testing.T) {
+	t.Parallel()
 	s := newScript(t, answering(okAnswer))
 	g := connected(t, Spec{}, s.target())
 	r := runWindow(t, g, Window{Rate: 1, Duration: time.Second})
@@ -163,6 +167,7 @@ func TestReportHey112MoreThanAMillionResults(t *testing.T) {
 // FalkorDB/benchmark#179, tsenart/vegeta#164: no request is early, by the
 // server's own clock, and no latency is below the service time.
 func TestReportVegeta164NeverEarly(t *testing.T) {
+	t.Parallel()
 	for _, arrival := range []Arrival{Uniform, Jitter, Poisson, Burst} {
 		var mu sync.Mutex
 		var at []int64
@@ -204,6 +209,7 @@ func TestReportVegeta164NeverEarly(t *testing.T) {
 // hatoo/oha#857: with one slow answer both figures are there, and the one
 // from the intended time is the greater.
 func TestReportOha857BothFigures(t *testing.T) {
+	t.Parallel()
 	s := newScript(t, func(s *script, c net.Conn, in *bufio.Reader, _ int) {
 		for s.request(in) {
 			if s.requests.Load() == 3 {
@@ -224,6 +230,7 @@ func TestReportOha857BothFigures(t *testing.T) {
 // wg/wrk#280: what the server has seen and the client has not completed is
 // in flight at the end.
 func TestReportWrk280ServerTotalIsSent(t *testing.T) {
+	t.Parallel()
 	s := newScript(t, func(s *script, c net.Conn, in *bufio.Reader, n int) {
 		for k := 0; s.request(in); k++ {
 			if n%2 == 0 && k == 3 {
@@ -243,6 +250,7 @@ func TestReportWrk280ServerTotalIsSent(t *testing.T) {
 
 // nighthawk#142: how evenly the connections were used is said.
 func TestReportNighthawk142AnswersPerConnection(t *testing.T) {
+	t.Parallel()
 	s := newScript(t, answering(okAnswer))
 	g := connected(t, Spec{Connections: 10, Reuse: MostRecent}, s.target())
 	r := runWindow(t, g, Window{Rate: 100, Duration: 100 * time.Millisecond, Seed: 1})
