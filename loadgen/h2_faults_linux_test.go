@@ -275,8 +275,11 @@ func TestH2StreamFailures(t *testing.T) {
 		spec func(*Spec)
 		want func(*Counts)
 	}{
-		"reset":        {func(p *h2Peer, s uint32) { p.WriteRSTStream(s, http2.ErrCodeInternal) }, nil, func(c *Counts) { c.FailedBy.Reset, c.Resets = n, n }},
-		"reset late":   {func(p *h2Peer, s uint32) { p.head(s, false, ":status", "200"); p.WriteRSTStream(s, http2.ErrCodeCancel) }, nil, func(c *Counts) { c.FailedBy.Reset, c.Resets = n, n }},
+		"reset": {func(p *h2Peer, s uint32) { p.WriteRSTStream(s, http2.ErrCodeInternal) }, nil, func(c *Counts) { c.FailedBy.Reset, c.Resets = n, n }},
+		"reset late": {func(p *h2Peer, s uint32) {
+			p.head(s, false, ":status", "200")
+			p.WriteRSTStream(s, http2.ErrCodeCancel)
+		}, nil, func(c *Counts) { c.FailedBy.Reset, c.Resets = n, n }},
 		"malformed":    {func(p *h2Peer, s uint32) { p.head(s, true, "x", "y") }, nil, func(c *Counts) { c.FailedBy.Framing = n }},
 		"wrong status": {func(p *h2Peer, s uint32) { p.head(s, true, ":status", "503") }, nil, func(c *Counts) { c.FailedBy.Status = n }},
 		"wrong length": {func(p *h2Peer, s uint32) { p.head(s, true, ":status", "200") }, nil, func(c *Counts) { c.FailedBy.Body = n }},

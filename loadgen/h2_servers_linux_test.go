@@ -104,18 +104,25 @@ func TestH2AgainstRealServers(t *testing.T) {
 			}
 			require.NoError(t, err)
 			defer func() { require.NoError(t, s.Stop()) }()
-			before, err := s.Requests(ctx)
-			require.NoError(t, err)
-			g := connected(t, Spec{Protocol: H2C, Connections: 8, Streams: 10, Expect: Expect{BodyBytes: 1234}}, Target{name, s.H2C})
-			c := runH2(t, g, Window{Rate: 1000, Duration: time.Second})
-			require.EqualValues(t, 1000, c.Completed+c.Overflow)
-			require.Equal(t, c.Sent, c.Completed)
-			require.Zero(t, c.ConnectionsClosed+c.Resent+c.Resets+c.GoAways)
-			require.Eventually(t, func() bool {
-				after, err := s.Requests(ctx)
-				return err == nil && after-before == c.Completed
-			}, 5*time.Second, 20*time.Millisecond)
-			t.Logf("%s: %d answered, %d bytes of heads out and %d in for each", s.Name, c.Completed, c.HeaderBytesOut/c.Completed, c.HeaderBytesIn/c.Completed)
+			for _, over := range []struct {
+				protocol Protocol
+				address  string
+				tls      *TLS
+			}{{H2C, s.H2C, nil}, {HTTP2, s.TLS, &TLS{CAFile: s.Certificate}}} {
+				before, err := s.Requests(ctx)
+				require.NoError(t, err)
+				g := connected(t, Spec{Protocol: over.protocol, TLS: over.tls, Connections: 8, Streams: 10, Expect: Expect{BodyBytes: 1234}}, Target{name, over.address})
+				c := runH2(t, g, Window{Rate: 1000, Duration: time.Second / 2})
+				require.EqualValues(t, 500, c.Completed+c.Overflow)
+				require.Equal(t, c.Sent, c.Completed)
+				require.Zero(t, c.ConnectionsClosed+c.Resent+c.Resets+c.GoAways)
+				require.Equal(t, over.tls != nil, c.HandshakesFullBefore == 8)
+				require.Eventually(t, func() bool {
+					after, err := s.Requests(ctx)
+					return err == nil && after-before == c.Completed
+				}, 5*time.Second, 20*time.Millisecond)
+				t.Logf("%s over %s: %d answered, %d bytes of heads out and %d in for each", s.Name, over.protocol, c.Completed, c.HeaderBytesOut/c.Completed, c.HeaderBytesIn/c.Completed)
+			}
 		})
 	}
 }
