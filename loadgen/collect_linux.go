@@ -1,9 +1,11 @@
 package loadgen
 
 import (
+	"fmt"
 	"os"
 
 	"github.com/HdrHistogram/hdrhistogram-go"
+	"github.com/tareperf/tare/internal/sys"
 )
 
 // report adds up what the parked workers hold.
@@ -17,9 +19,13 @@ func (g *Generator) report(w Window, s schedule) (Report, error) {
 		}
 		r.Targets = append(r.Targets, t)
 	}
+	cpus, err := sys.GetAffinity(g.workers[0].tid)
+	if err != nil {
+		return r, fmt.Errorf("loadgen: CPUs of worker 0: %w", err)
+	}
 	lateness := newHistogram()
 	var batches [maxBatch + 1]int64
-	r.Generator = GeneratorReport{Pid: os.Getpid(), Clock: "epoll_pwait2"}
+	r.Generator = GeneratorReport{Pid: os.Getpid(), Clock: "epoll_pwait2", CPUs: cpus}
 	for _, k := range g.workers {
 		r.Interrupted = r.Interrupted || k.stats.interrupted
 		r.EndNanoseconds = max(r.EndNanoseconds, k.stats.end)
@@ -45,7 +51,6 @@ func (g *Generator) report(w Window, s schedule) (Report, error) {
 			r.Generator.Batches = append(r.Generator.Batches, Batch{Size: size, Count: n})
 		}
 	}
-	var err error
 	r.Generator.Lateness, err = newDistribution(lateness)
 	return r, err
 }

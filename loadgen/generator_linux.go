@@ -4,13 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"runtime"
 	"runtime/debug"
 	"sync"
 	"time"
 
-	"github.com/tareperf/tare/internal/sys"
 	"golang.org/x/sys/unix"
 )
 
@@ -24,6 +22,8 @@ type Generator struct {
 	workers []*worker // none until Connect
 	clock   monotonic
 	closed  bool
+
+	progress []progressSlot // one for each worker
 
 	// ownProcess: nothing else lives here, so collection may be switched off
 	// for a window.
@@ -39,7 +39,8 @@ func New(s Spec, targets []Target) (*Generator, error) {
 	if err := validateTargets(targets); err != nil {
 		return nil, err
 	}
-	return &Generator{spec: s.withDefaults(), targets: append([]Target(nil), targets...)}, nil
+	s = s.withDefaults()
+	return &Generator{spec: s, targets: append([]Target(nil), targets...), progress: make([]progressSlot, s.Workers)}, nil
 }
 
 // Connect resolves the targets and opens all connections, at Spec.ConnectRate.
@@ -120,6 +121,17 @@ func (g *Generator) Close() error {
 	return nil
 }
 
+// Progress tells how far the running window has come, or the last one, as of
+// at most Window.ProgressEvery ago plus the time until the next event. It
+// does not wait for other methods.
+func (g *Generator) Progress() Progress {
+	var sum Progress
+	for i := range g.progress {
+		sum.add(g.progress[i].load())
+	}
+	return sum
+}
+
 // startLead is the time between the start barrier and the first slot.
 const startLead = int64(2 * time.Millisecond)
 
@@ -133,12 +145,13 @@ func (g *Generator) window(ctx context.Context, w Window, s schedule) (Report, e
 	if g.ownProcess {
 		defer quietCollector()()
 	}
+	lead := time.Duration(s.lead.end)
+	if lead > 0 {
+		lead += time.Duration(startLead)
+	}
+	first := watchStart(lead)
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
-	processBefore, err := sys.ProcessCPUClock(os.Getpid())
-	if err != nil {
-		return Report{}, fmt.Errorf("loadgen: process CPU clock: %w", err)
-	}
 	handshakesBefore := g.handshakeCPU()
 	release := g.interruptWith(ctx)
 	start := g.clock.now() + startLead // the barrier: every worker is parked and ready
@@ -147,25 +160,23 @@ func (g *Generator) window(ctx context.Context, w Window, s schedule) (Report, e
 		measured := start + s.lead.end
 		jobs[i] = job{
 			kind: jobRun, start: start, measured: measured, cursor: &cursors[i],
-			end: measured + int64(w.Duration), drain: int64(w.Drain), inFlight: w.InFlight,
+			end: measured + int64(w.Duration), drain: int64(w.Drain), inFlight: w.InFlight, publish: int64(w.ProgressEvery),
 		}
 	}
-	err = g.each(func(i int) job { return jobs[i] })
+	err := g.each(func(i int) job { return jobs[i] })
+	runtime.ReadMemStats(&after)
+	last := readEvidence()
+	evidence := first()
 	release()
 	if err != nil {
 		return Report{}, err
 	}
-	runtime.ReadMemStats(&after)
-	processAfter, err := sys.ProcessCPUClock(os.Getpid())
-	if err != nil {
-		return Report{}, fmt.Errorf("loadgen: process CPU clock: %w", err)
-	}
 	report, err := g.report(w, s)
-	if at := g.workers[0].stats.processCPU; at > 0 { // at the end of the warm-up
-		processBefore = at
+	if err == nil {
+		err = report.Generator.headroom(evidence, last)
 	}
+	report.Warnings = Warnings(g.spec, g.targets, w)
 	report.Generator.HandshakeCPUNanoseconds = g.handshakeCPU() - handshakesBefore
-	report.Generator.ProcessCPUNanoseconds = processAfter - processBefore
 	report.Generator.Allocations = int64(after.Mallocs - before.Mallocs)
 	report.Generator.GarbageCollections = int64(after.NumGC - before.NumGC)
 	return report, err

@@ -19,6 +19,8 @@ type Report struct {
 	// connection is chosen of those that can take a request.
 	Arrival Arrival `json:"arrival"`
 	Choice  Reuse   `json:"choice"`
+	// Warnings are those of Warnings.
+	Warnings []string `json:"warnings,omitempty"`
 	// Targets are in the order of Window.Targets.
 	Targets   []TargetReport  `json:"targets"`
 	Generator GeneratorReport `json:"generator"`
@@ -74,7 +76,15 @@ type GeneratorReport struct {
 	// HandshakeCPUNanoseconds is the CPU time of the threads that shake TLS
 	// hands. It is part of the process's, not of the workers'.
 	HandshakeCPUNanoseconds int64 `json:"handshake_cpu_ns"`
-	// Lateness is from the intended time to the write, of sent arrivals.
+	// CPUs are those that the workers may run on. CPUsIdleShare is the part of
+	// their time in which they ran nothing at all, of the generator or
+	// others; Headroom the lesser of it and the part that the busiest worker
+	// did not run. Both are 0 to 1, and nil where the host does not say.
+	CPUs          []int    `json:"cpus"`
+	CPUsIdleShare *float64 `json:"cpus_idle_share,omitempty"`
+	Headroom      *float64 `json:"headroom,omitempty"`
+	// Lateness is from the intended time to the write, of arrivals that
+	// were sent without waiting in the queue. A closed loop has none.
 	Lateness Distribution `json:"lateness_ns"`
 	// Batches says how many arrivals were written without waiting between
 	// them; 1 is one arrival at a time. The last size stands for all above.

@@ -1,7 +1,6 @@
 package loadgen
 
 import (
-	"os"
 	"time"
 
 	"github.com/tareperf/tare/internal/sys"
@@ -22,17 +21,28 @@ func (w *worker) run(j job) error {
 	offset, target, more := c.next()
 	next := j.start + offset
 	batch := 0
+	nextPublish := int64(never)
+	if j.publish > 0 {
+		nextPublish = j.start
+	}
 	for {
 		now := w.clock.now()
 		if !measuring && now >= j.measured {
-			measuring = true
-			if cpuBefore, err = w.measure(); err != nil {
+			measuring, batch = true, 0
+			if cpuBefore, err = w.measure(j, now); err != nil {
 				return err
 			}
 		}
+		if j.inFlight > 0 && w.closedUntil == 0 && now >= j.start && now < j.end && !w.interrupted {
+			w.closedUntil = j.end
+		}
+		if now >= nextPublish {
+			w.publish(now - j.measured)
+			nextPublish = now + j.publish
+		}
 		released := 0
-		for more && next <= now && released < maxRelease && !w.interrupted {
-			if w.arrive(target, next, now) {
+		for more && next <= now && released < maxRelease && !w.interrupted && (measuring || next < j.measured) {
+			if w.arrive(target, next, now) && next >= j.measured {
 				batch++
 			}
 			released++
@@ -72,6 +82,8 @@ func (w *worker) run(j job) error {
 		switch {
 		case more:
 			until = next
+		case now < j.start:
+			until = j.start
 		case now < j.end && (w.closedUntil != 0 || w.inFlight+w.waiting == 0): // a window lasts its duration, so that counts over it are rates
 			until = j.end
 		}
@@ -83,6 +95,9 @@ func (w *worker) run(j job) error {
 			until = now
 		}
 		w.poll(until, now)
+	}
+	if j.publish > 0 {
+		w.publish(w.clock.now() - j.measured)
 	}
 	w.abandon()
 	if w.tls != nil {
@@ -105,14 +120,14 @@ func (w *worker) run(j job) error {
 func (w *worker) prepare(j job) {
 	for k := range w.targets {
 		t := &w.targets[k]
-		t.measured = j.measured
+		t.measured = j.start // with a lead: never, until it is over
+		if j.measured > j.start {
+			t.measured = never
+		}
 		t.inFlightMax = 0
 		if t.wanted && j.inFlight > 0 {
 			t.inFlightMax = w.part(int64(j.inFlight))
 		}
-	}
-	if j.inFlight > 0 {
-		w.closedUntil = j.end
 	}
 }
 
@@ -128,11 +143,15 @@ func (w *worker) part(n int64) int64 {
 
 // measure begins the measured part: what was counted until now is of the
 // warm-up.
-func (w *worker) measure() (cpu int64, err error) {
+func (w *worker) measure(j job, now int64) (cpu int64, err error) {
 	for k := range w.targets {
 		t := &w.targets[k]
 		if !t.wanted {
 			continue
+		}
+		t.measured = j.measured
+		if j.inFlight > 0 { // what was sent until now was counted before
+			t.measured = now + 1
 		}
 		c := &t.counts
 		next := Counts{
@@ -148,11 +167,6 @@ func (w *worker) measure() (cpu int64, err error) {
 	}
 	w.stats.lateness.Reset()
 	w.stats = workerStats{lateness: w.stats.lateness, maxInFlight: w.inFlight}
-	if w.id == 0 {
-		if w.stats.processCPU, err = sys.ProcessCPUClock(os.Getpid()); err != nil {
-			return 0, err
-		}
-	}
 	return sys.ThreadCPUClock(w.tid)
 }
 

@@ -32,6 +32,7 @@ func (g *Generator) start(ctx context.Context) error {
 	}
 	for id := range g.spec.Workers {
 		w := newWorker(id, g.spec, g.clock, g.targets, addresses)
+		w.progress = &g.progress[id]
 		if g.ownProcess {
 			w.holdBelow = holdBelow
 		}

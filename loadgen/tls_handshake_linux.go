@@ -196,10 +196,11 @@ func wake(fd int) {
 	_, _ = unix.Write(fd, []byte{1, 0, 0, 0, 0, 0, 0, 0}) // fails only when it is readable already
 }
 
-// serve is the thread. It stays locked, so that the thread ends with it.
+// serve is the thread, whose CPU time is its own while it lasts.
 func (h *handshaker) serve() {
 	defer close(h.done)
 	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
 	h.tid = unix.Gettid()
 	close(h.ready)
 	var orders []handshakeOrder

@@ -96,6 +96,25 @@ func (a *authority) leaf(name string, useRSA bool, change func(*x509.Certificate
 	return certFile, keyFile, pair
 }
 
+// between signs a leaf by an authority between, and writes the chain.
+func (a *authority) between(t testing.TB) (certFile, keyFile string) {
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	require.NoError(t, err)
+	template := &x509.Certificate{
+		SerialNumber: big.NewInt(2), Subject: pkix.Name{CommonName: "between"},
+		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour),
+		IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign,
+	}
+	der, err := x509.CreateCertificate(rand.Reader, template, a.cert, &key.PublicKey, a.key)
+	require.NoError(t, err)
+	between := &authority{t: t, dir: a.dir, key: key}
+	between.cert, err = x509.ParseCertificate(der)
+	require.NoError(t, err)
+	certFile, keyFile, pair := between.leaf("leaf", false, nil)
+	between.write("leaf.pem", &pem.Block{Type: "CERTIFICATE", Bytes: pair.Certificate[0]}, &pem.Block{Type: "CERTIFICATE", Bytes: der})
+	return certFile, keyFile
+}
+
 // tlsEcho answers what it is sent, over TLS.
 func tlsEcho(t testing.TB, config *tls.Config) string {
 	l, err := tls.Listen("tcp", "127.0.0.1:0", config)

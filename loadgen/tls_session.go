@@ -58,10 +58,11 @@ func (p *sessionPool) put(s tlsSession) (first bool) {
 }
 
 // firstAlone tells whether a handshake may begin now: the first one goes
-// alone, so that all others can resume its session. A server that gives none
-// within a second is waited for no longer.
+// alone, so that all others can resume its session. A server may give one in
+// TLS 1.3 with its first answer only (BoringSSL does), so it is not waited for
+// for long: what connects before the first request is then full.
 func (p *sessionPool) firstAlone(now int64) bool {
-	const patience = int64(1e9)
+	const patience = int64(500e6)
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.asked == 0 {

@@ -37,6 +37,8 @@ type Window struct {
 	// open is in flight at the end, and its connection is replaced before
 	// the next window; 0 = 5 s.
 	Drain time.Duration `json:"drain_ns,omitempty"`
+	// ProgressEvery, when set, keeps Progress up to date.
+	ProgressEvery time.Duration `json:"progress_every_ns,omitempty"`
 }
 
 // resolve checks w against the generator's spec and targets and fills in
@@ -51,6 +53,9 @@ func (w Window) resolve(s Spec, targets int) (Window, error) {
 	}
 	if w.Drain < 0 || w.Drain > time.Hour {
 		return w, invalid("Window.Drain", w.Drain, "above 0 and at most 1h")
+	}
+	if w.ProgressEvery < 0 {
+		return w, invalid("Window.ProgressEvery", w.ProgressEvery, "0 (never) or more")
 	}
 	if w.Targets == nil {
 		for i := range targets {

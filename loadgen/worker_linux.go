@@ -57,7 +57,8 @@ type worker struct {
 	filling     bool            // a connect that fails is an error of the job
 	connectErr  *connectFailure // the first such
 
-	stats workerStats
+	stats    workerStats
+	progress *progressSlot
 }
 
 // workerStats is what one window adds up; it is reset before each.
@@ -66,7 +67,6 @@ type workerStats struct {
 	maxInFlight int64
 	waits       int64
 	cpu         int64
-	processCPU  int64 // at the end of the warm-up
 	start, end  int64
 	batches     [maxBatch + 1]int64
 	lateness    *hdrhistogram.Histogram
@@ -129,7 +129,8 @@ type job struct {
 	measured int64 // jobRun: start of the measured part
 	end      int64 // jobRun: end of the schedule
 	drain    int64
-	inFlight int // jobRun: of a closed loop, for each target
+	inFlight int   // jobRun: of a closed loop, for each target
+	publish  int64 // jobRun: how often progress is left; 0 = never
 }
 
 // serve is the worker's thread. The thread ends with it: it stays locked.

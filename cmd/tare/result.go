@@ -139,11 +139,10 @@ func (res *loadResult) judge(t loadgen.TargetReport) {
 		problem("%d connections could not be opened: %s", t.ConnectFailures, connectReasons(t.ConnectFailuresBy))
 	}
 	if tls := res.options.spec.TLS; tls != nil && tls.Resume {
-		// The first handshake of each worker has nothing to resume.
-		full := t.HandshakesFull + t.HandshakesFullBefore
-		if first := int64(res.options.spec.Workers); full > first {
-			problem("%d of %d TLS handshakes were full ones, and only %d had no session to resume: the server may not give tickets, or not take them",
-				full, full+t.HandshakesResumed+t.HandshakesResumedBefore, first)
+		// The first handshake of each worker may have nothing to resume; those
+		// before the first request may not, and are not judged.
+		if first := int64(res.options.spec.Workers); t.HandshakesFull > first {
+			problem("%d of %d TLS handshakes were full ones: the server gives no tickets, or does not take them", t.HandshakesFull, t.HandshakesFull+t.HandshakesResumed)
 		}
 	}
 	if len(res.Problems) > 0 {
