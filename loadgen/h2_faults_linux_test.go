@@ -441,3 +441,42 @@ func TestH2InFlightAtTheEnd(t *testing.T) {
 	w.Drain = 0
 	require.EqualValues(t, 10, runH2(t, g, w).Completed)
 }
+
+// A connection that has carried its number of requests says that it goes and
+// is replaced; no request is lost to that.
+func TestH2Churn(t *testing.T) {
+	const life = 7
+	var farewells, tooMany atomic.Int64
+	s := newH2Script(t, func(p *h2Peer, _ int) {
+		p.greet()
+		for n := 0; ; {
+			f, err := p.ReadFrame()
+			if err != nil {
+				return
+			}
+			switch f := f.(type) {
+			case *http2.MetaHeadersFrame:
+				if n++; n > life {
+					tooMany.Add(1)
+				}
+				p.s.requests.Add(1)
+				p.answer(f.StreamID)
+			case *http2.GoAwayFrame:
+				if f.ErrCode == http2.ErrCodeNo {
+					farewells.Add(1)
+				}
+			}
+		}
+	})
+	spec := h2cSpec(2, 4)
+	spec.Churn.Requests = life
+	g := connected(t, spec, s.target())
+	c := runH2(t, g, Window{Rate: 400, Duration: 500 * time.Millisecond})
+	require.Equal(t, c.Sent, c.Completed)
+	require.EqualValues(t, 200, c.Sent+c.Overflow)
+	require.Zero(t, tooMany.Load())
+	require.Zero(t, c.ConnectionsClosed+c.Resent+c.Failed)
+	require.InDelta(t, float64(c.Completed)/life, float64(c.ConnectionsChurned), 3)
+	require.Equal(t, c.Completed, s.requests.Load())
+	require.Eventually(t, func() bool { return farewells.Load() == c.ConnectionsChurned }, 5*time.Second, 5*time.Millisecond)
+}

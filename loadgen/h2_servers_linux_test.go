@@ -66,6 +66,25 @@ func TestH2AgainstGo(t *testing.T) {
 	}
 }
 
+// Two targets get the same number of requests, over connections of their own.
+func TestH2Duet(t *testing.T) {
+	var served [2]atomic.Int64
+	var targets []Target
+	for i := range served {
+		targets = append(targets, h2cTarget(t, func(w http.ResponseWriter, r *http.Request) {
+			served[i].Add(1)
+			io.WriteString(w, r.Host)
+		}))
+	}
+	g := connected(t, Spec{Protocol: H2C, Connections: 4, Streams: 20, Workers: 2}, targets...)
+	r := runWindow(t, g, Window{Rate: 400, Duration: 500 * time.Millisecond})
+	for i := range served {
+		require.EqualValues(t, 200, served[i].Load())
+		require.EqualValues(t, 200, r.Targets[i].Completed)
+		require.EqualValues(t, 200*len(targets[i].Address), r.Targets[i].BodyBytes)
+	}
+}
+
 // The price of a header table, in both directions, with the bytes of each
 // request the same from the second one on.
 func TestH2HeaderTableBytes(t *testing.T) {
@@ -92,6 +111,10 @@ func TestH2HeaderTableBytes(t *testing.T) {
 func TestH2AgainstRealServers(t *testing.T) {
 	for name, start := range map[string]func(context.Context, realserver.Options) (*realserver.Server, error){
 		"nginx": realserver.StartNginx, "envoy": realserver.StartEnvoy, "haproxy": realserver.StartHAProxy, "apache2": realserver.StartApache,
+		"envoy-1.36.2": func(ctx context.Context, o realserver.Options) (*realserver.Server, error) {
+			o.Version = "1.36.2"
+			return realserver.StartEnvoy(ctx, o)
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
