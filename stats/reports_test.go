@@ -125,7 +125,7 @@ func TestDatadogSdk3749AAByBoundNotBySign(t *testing.T) {
 	blocks := []float64{1.001, .999, 1.0004, .9991, 1.0012, .9996, 1.0003, .9994}
 	e, err := MeanOfRatios(blocks, Options{})
 	require.NoError(t, err)
-	require.InDelta(t, .0078, CountSigns(repeat(1, 8)).P, .00005)
+	require.InDelta(t, .0078, countSigns(repeat(1, 8)).P, .00005)
 	q, err := e.Equivalence(1)
 	require.NoError(t, err)
 	require.True(t, q.Holds)
