@@ -38,7 +38,7 @@ func spreadsSection(t *table, reps int, seed uint64) {
 					if err == nil {
 						i, err = wide.Interval(0)
 					}
-					at("widened by the pooled spread", 95, promised(atLeast, z.normal && n >= 12), false).cover(i.Low, i.High, 2, err)
+					at("widened by the pooled spread", 95, promised(atLeast, z.normal && n >= 12 && k >= 4), false).cover(i.Low, i.High, 2, err)
 
 					var aa []stats.Effect
 					for range k {

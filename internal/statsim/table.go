@@ -91,7 +91,8 @@ func (l *line) se() float64 {
 	return 100 * math.Sqrt(p*(1-p)/float64(l.reps))
 }
 
-// mark compares with nominal ± (1 point + z standard errors under the nominal value).
+// mark compares with nominal ± (1 point + z standard errors under the nominal value):
+// off by more than a point, and more than the Monte Carlo error explains.
 func (l *line) mark(z float64) string {
 	slack := 1 + z*l.nullSE()
 	unsafe := l.nominal - l.percent()
