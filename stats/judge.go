@@ -39,10 +39,12 @@ import "math"
 // Intervals are at 1−alpha, which is 95% by default; at a planned look alpha is
 // what the look may spend. Units are percent throughout.
 //
-// A finding of one session whose spread is unknown speaks for that session: on a
-// rig whose sessions differ by 2% (SD) and whose own error and floor are under 1%,
-// one A/A row in three is above max(2%, 2 × floor) (go run ./internal/statsim).
-// Clause, Text, SessionOnly and a note say so; measure the spread, or repeat.
+// A finding of one session whose spread is unknown speaks for that session, and
+// Clause, Text, SessionOnly and a note say so. It says little of the setting: on a
+// rig whose sessions differ by 2% (SD), one unchanged row in ten is above
+// max(2%, 2 × floor) with the floor of an A/A session, and three in ten with a
+// placebo's, which knows of no other session (go run ./internal/statsim). With the
+// spread known it is one in twenty. Measure the spread, or repeat in a second session.
 func Judge(in VerdictInput) Verdict {
 	if in.Effect.Sessions <= 1 && in.Effect.Between && in.Widened == nil {
 		e := in.Effect // handed in already widened

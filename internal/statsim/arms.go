@@ -12,7 +12,7 @@ func armsSection(t *table, reps int, seed uint64) {
 			rng := stream(seed, 2, ni, n)
 			a, b, e := make([]float64, n), make([]float64, n), make([]float64, n)
 			rounds := make([]stats.Round, n)
-			for range reps {
+			for range max(1, reps/2) {
 				z.fill(rng, a)
 				z.fill(rng, b)
 				for i := range rounds {

@@ -25,9 +25,9 @@ func verdictsSection(t *table, reps int, seed uint64) {
 			for _, n := range sizes {
 				for k := 1; k <= 6; k++ {
 					rng := stream(seed, 8, ni, n, k, int(100*tau))
-					session := sessionsOf(rng, z, n, tau)
+					session, placebo := sessionsOf(rng, z, n, tau), sessionsOf(rng, z, n, 0)
 					for range max(1, reps/4) {
-						verdicts(t, z, n, k, tau, session)
+						verdicts(t, z, n, k, tau, session, placebo(0).Value)
 					}
 				}
 			}
@@ -35,7 +35,7 @@ func verdictsSection(t *table, reps int, seed uint64) {
 	}
 }
 
-func verdicts(t *table, z noise, n, k int, tau float64, session func(float64) stats.Effect) {
+func verdicts(t *table, z noise, n, k int, tau float64, session func(float64) stats.Effect, placebo float64) {
 	known := stats.Spread{Percent: tau, Known: true}
 	aa := session(0)
 	var null, changed []stats.Effect
@@ -74,6 +74,14 @@ func verdicts(t *table, z noise, n, k int, tau float64, session func(float64) st
 		p := promised(atMost, z.normal && (spread != nil || k > 1) && n >= 12)
 		t.at("finding, no change"+what, z.name, n, k, 5, p, true).count(v.Kind == stats.Finding)
 		t.at("finding or near the floor, no change"+what, z.name, n, k, 5, p, true).count(v.Kind == stats.Finding || v.Kind == stats.NearFloor)
+		if k == 1 && spread == nil {
+			// A placebo lives in the same minutes: it knows nothing of other sessions.
+			if f, err := stats.FloorFromPlacebo(stats.Effect{Value: placebo, SE: aa.SE, DF: aa.DF, Sessions: 1}, nil); err == nil {
+				v := stats.Judge(stats.VerdictInput{Effect: null[0], Floor: &f, Family: 1})
+				t.at("finding, no change, floor from a placebo"+what, z.name, n, k, 5, none, true).count(v.Kind == stats.Finding)
+				t.at("the same, without the label \"this session only\""+what, z.name, n, k, 5, promised(atMost, true), true).count(v.Kind == stats.Finding && !v.SessionOnly)
+			}
+		}
 		v = judge(changed)
 		t.at("finding, +5%"+what, z.name, n, k, 80, none, false).count(v.Kind == stats.Finding)
 	}
