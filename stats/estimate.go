@@ -44,7 +44,9 @@ type Alternative struct {
 // Estimate is what the rounds of one row say. For ratios the null is 1 and
 // Effect gives the change in percent; for differences the null is 0 and every
 // number is in the unit of the input. Pointers are nil where the quantity could
-// not be computed, and a Warning says why.
+// not be computed. For the cross-checks, and for Serial from 4 units on, a Warning
+// says why; Order is nil without orders, or with one order only; all three that
+// look for time are nil below 4 units, and Blocks has a Note.
 type Estimate struct {
 	// N counts the rounds, Units the independent units behind DF: the rounds, or
 	// the blocks of a blocked estimate.

@@ -123,6 +123,9 @@ func TestMoqAnalyzers1268FailClosed(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, Invalid, rows[0].Verdict.Kind)
 	require.Contains(t, rows[0].Verdict.Text, "baseline")
+	require.ErrorIs(t, rows[0].Err, ErrNotTestable, "the reason keeps its type")
+	require.ErrorIs(t, rows[0].Verdict.Err, ErrNotTestable)
+	require.NoError(t, rows[1].Err)
 	require.True(t, rows[0].P.Failed)
 	near(t, math.Min(1, 2*rows[1].P.P), rows[1].P.Adjusted, nine)
 }

@@ -27,6 +27,7 @@ func TestDatadogSdk3749AAByBoundNotBySign(t *testing.T) {
 	require.False(t, q.Holds, "a noisy rig contains zero and still does not pass")
 }
 
+// Also kassambara/rstatix#127.
 func TestRstatix259AchievedLevel(t *testing.T) {
 	e := differences(t, []float64{-9, -2, 0, 0, 0, 0, -1, 0, -1, 0, 0, 0})
 	near(t, .125, e.SignFlip.P, nine)

@@ -33,6 +33,9 @@ func timeChecks(e *Estimate, x sample, o settled) {
 		warn(&e.Warnings, Autocorrelated, "lag-1 correlation %.2g, von Neumann ratio %.3g (p %.3g): the interval is %s", e.Serial.Lag1, e.Serial.VonNeumann, e.Serial.P,
 			map[bool]string{true: "too short", false: "too wide"}[e.Serial.Lag1 > 0])
 	}
+	if e.Serial == nil && n >= 4 {
+		warn(&e.Warnings, CheckMissing, "serial correlation: too few units follow each other without a gap")
+	}
 	if n >= 3 {
 		leaveOneOut(e, x, o)
 	}

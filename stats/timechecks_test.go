@@ -98,6 +98,8 @@ func TestNeighboursEndAtGaps(t *testing.T) {
 	}, Options{})
 	require.NoError(t, err)
 	require.Nil(t, few.Serial)
+	require.True(t, hasWarning(few.Warnings, CheckMissing))
+	require.Contains(t, few.Warnings[len(few.Warnings)-1].Text, "without a gap")
 }
 
 // The moments by brute force: matrices over every case that the code shortens.

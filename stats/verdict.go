@@ -135,6 +135,7 @@ type Verdict struct {
 	SecondUpTo float64 `json:"second_up_to"`
 	// SmallestBound is the smallest "no change bigger than" that the row can
 	// claim, nil when not testable; Equivalent the answer for the declared bound.
+	// Both by one-sided tests at 5%, or at alpha where that is smaller.
 	SmallestBound *float64    `json:"smallest_bound"`
 	Equivalent    *Equivalent `json:"equivalent"`
 }
