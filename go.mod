@@ -9,3 +9,8 @@ require (
 	golang.org/x/sys v0.50.0
 	gonum.org/v1/gonum v0.17.0
 )
+
+require (
+	golang.org/x/net v0.62.0
+	golang.org/x/text v0.43.0 // indirect
+)

@@ -159,6 +159,8 @@ func obey(command string, a, b uint64) error {
 				return err
 			}
 		}
+	case "chain": // of a threads with b rounds each, one after the other
+		return pmuloop.Chain(b, a)
 	case "open":
 		pmuloop.Open()
 	case "close":

@@ -4,10 +4,7 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
-	"golang.org/x/sys/unix"
-
 	"github.com/tareperf/tare/internal/pmuloop"
-	"github.com/tareperf/tare/internal/procfs"
 )
 
 // rounds of pmuloop that are a hundred million instructions.
@@ -109,6 +106,13 @@ func TestPMUThreadsComeAndGo(t *testing.T) {
 	show(t, "plain threads", d)
 	requireKnown(t, 1e8, d)
 
+	d = measured(t, c, func() {
+		k.tell(t, "chain 100 %d", rounds/100)
+		k.threadsGone(t, before)
+	})
+	show(t, "threads of threads", d)
+	requireKnown(t, 1e8, d)
+
 	d = measured(t, c, func() { k.tell(t, "goroutines 10 %d", rounds) })
 	show(t, "the Go runtime's threads", d)
 	requireKnown(t, 1e9, d)
@@ -144,8 +148,7 @@ func TestPMUMigration(t *testing.T) {
 	k.tell(t, "move 0")
 }
 
-// Two events of one group agree to the last instruction, and two counters of
-// one process with each other.
+// Two events of one group agree to the last instruction.
 func TestPMUGroupAgrees(t *testing.T) {
 	k := startKnown(t)
 	events := groupSpec(Cycles, inheritThreads)
@@ -164,144 +167,4 @@ func TestPMUGroupAgrees(t *testing.T) {
 	require.Positive(t, counts.Counts[3].Value)
 	require.Equal(t, counts.Counts[3].Value, counts.Counts[4].Value)
 	require.EqualValues(t, cyclesPerInstruction*counts.Counts[3].Value, counts.Counts[1].Value)
-}
-
-func TestPMUTwoCountersOfOneProcess(t *testing.T) {
-	k := startKnown(t)
-	var both [2]*Counter
-	for i := range both {
-		g, err := OpenHeld(k.Pid(), Options{})
-		require.NoError(t, err)
-		defer g.Close()
-		both[i] = g
-	}
-	// Four hardware counters each do not fit at once.
-	k.release(t)
-	prev := read(t, both[0])
-	k.tell(t, "spin %d", 5*rounds)
-	_, err := read(t, both[0]).Since(prev)
-	require.ErrorAs(t, err, new(*NotWholeError))
-}
-
-// hog takes n hardware counters of what runs on CPU 0 for as long as the test
-// runs, before everybody else if pinned.
-func hog(t testing.TB, n int, pinned bool, pid int) {
-	t.Helper()
-	events := groupSpec(Cycles, 0)[:1]
-	if pinned {
-		events[0].attr.Bits |= unix.PerfBitPinned
-	}
-	for len(events) < n {
-		member := events[0]
-		member.attr.Config = unix.PERF_COUNT_HW_INSTRUCTIONS
-		member.attr.Bits = 0
-		events = append(events, member)
-	}
-	g, err := openEvents(pid, events)
-	require.NoError(t, err)
-	t.Cleanup(func() { g.close() })
-	require.NoError(t, g.enable())
-}
-
-// When others want the same hardware counters the kernel takes turns, and what
-// was not counted is not guessed.
-func TestPMUMultiplexedIsRefused(t *testing.T) {
-	for name, c := range map[string]struct {
-		hogs   int
-		pinned bool
-		refuse bool
-	}{
-		"enough for all (iopsystems/rezolus#1092)": {hogs: 2},
-		"turns":         {hogs: 5, refuse: true},
-		"never running": {hogs: 5, pinned: true, refuse: true},
-	} {
-		t.Run(name, func(t *testing.T) {
-			k, counter := heldKnown(t)
-			spin := func() { k.tell(t, "spin %d", 5*rounds) }
-			hog(t, c.hogs, c.pinned, k.Pid())
-			d, err := window(t, counter, spin)
-			if !c.refuse {
-				require.NoError(t, err)
-				requireKnown(t, 5e8, d)
-				return
-			}
-			require.ErrorIs(t, err, ErrRefused)
-			var notWhole *NotWholeError
-			require.ErrorAs(t, err, &notWhole)
-			t.Log(err)
-			share := float64(notWhole.RunningNanoseconds) / float64(notWhole.EnabledNanoseconds)
-			require.Equal(t, c.pinned, share < 0.05, "only what other threads ran")
-			require.Less(t, share, 0.95)
-			require.Zero(t, d)
-		})
-	}
-}
-
-// A group that no processor state can hold is refused at once, and named.
-func TestPMUGroupTooLarge(t *testing.T) {
-	emulated(t)
-	events := groupSpec(Cycles, 0)[:4]
-	for range 6 {
-		events = append(events, events[2])
-	}
-	_, err := openEvents(0, events)
-	err = explain(err, procfs.FS{}, Cycles)
-	t.Log(err)
-	require.ErrorIs(t, err, unix.EINVAL)
-	require.ErrorContains(t, err, "too few counters")
-}
-
-// An event that this PMU lacks is ENOENT and named.
-func TestPMULacksEvent(t *testing.T) {
-	emulated(t)
-	events := groupSpec(Cycles, 0)
-	lacking := events[1]
-	lacking.name, lacking.attr.Config, lacking.attr.Bits = "branch-misses", unix.PERF_COUNT_HW_BRANCH_MISSES, 0
-	_, err := openEvents(0, append(events[:1:1], lacking))
-	var open *OpenError
-	require.ErrorAs(t, err, &open)
-	require.Equal(t, Event("branch-misses"), open.Event)
-	require.ErrorIs(t, err, unix.ENOENT)
-}
-
-// 64 threads at a time, most of them living for under a millisecond.
-func TestPMUHeld64Threads(t *testing.T) {
-	k, c := heldKnown(t)
-	before := k.threads(t)
-	worst := 0.0
-	for i := range repeats() {
-		d := measured(t, c, func() { k.many(t, before) })
-		requireKnown(t, manyInstructions, d)
-		worst = max(worst, abs(float64(*d.UserInstructions)/manyInstructions-1))
-		if i == 0 {
-			show(t, "first", d)
-		}
-	}
-	t.Logf("%d repeats, the worst is %.4f%% from the known sum", repeats(), 100*worst)
-}
-
-// many has k run 64 threads: 32 that are all alive at once, and 32 that live
-// for about a tenth of a millisecond each.
-func (k known) many(t testing.TB, before int) {
-	t.Helper()
-	k.tell(t, "close")
-	k.tell(t, "waiters 32 %d", manyLong)
-	k.tell(t, "threads 32 %d", manyShort)
-	k.tell(t, "open")
-	k.threadsGone(t, before)
-}
-
-const (
-	manyLong         = 90_000 // 18 ms
-	manyShort        = 500    // 0.1 ms
-	manyInstructions = 32 * (manyLong + manyShort) * pmuloop.PerSpin
-)
-
-func abs(x float64) float64 { return max(x, -x) }
-
-func repeats() int {
-	if testing.Short() {
-		return 3
-	}
-	return 100
 }

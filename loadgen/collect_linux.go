@@ -1,23 +1,31 @@
 package loadgen
 
 import (
+	"fmt"
 	"os"
+
+	"github.com/HdrHistogram/hdrhistogram-go"
+	"github.com/tareperf/tare/internal/sys"
 )
 
 // report adds up what the parked workers hold.
 func (g *Generator) report(w Window, s schedule) (Report, error) {
-	r := Report{Window: w, Arrival: g.spec.Arrival, Choice: "round-robin"}
+	r := Report{Window: w, Arrival: g.spec.Arrival, Choice: g.spec.Reuse}
 	r.StartNanoseconds = g.workers[0].stats.start
 	for _, index := range w.Targets {
-		t, err := g.targetReport(index, int64(s.perTarget))
+		t, err := g.targetReport(index, w, s)
 		if err != nil {
 			return r, err
 		}
 		r.Targets = append(r.Targets, t)
 	}
+	cpus, err := sys.GetAffinity(g.workers[0].tid)
+	if err != nil {
+		return r, fmt.Errorf("loadgen: CPUs of worker 0: %w", err)
+	}
 	lateness := newHistogram()
 	var batches [maxBatch + 1]int64
-	r.Generator = GeneratorReport{Pid: os.Getpid(), Clock: "epoll_pwait2"}
+	r.Generator = GeneratorReport{Pid: os.Getpid(), Clock: "epoll_pwait2", CPUs: cpus}
 	for _, k := range g.workers {
 		r.Interrupted = r.Interrupted || k.stats.interrupted
 		r.EndNanoseconds = max(r.EndNanoseconds, k.stats.end)
@@ -43,25 +51,39 @@ func (g *Generator) report(w Window, s schedule) (Report, error) {
 			r.Generator.Batches = append(r.Generator.Batches, Batch{Size: size, Count: n})
 		}
 	}
-	var err error
 	r.Generator.Lateness, err = newDistribution(lateness)
 	return r, err
 }
 
-func (g *Generator) targetReport(index int, planned int64) (TargetReport, error) {
+func (g *Generator) targetReport(index int, w Window, s schedule) (TargetReport, error) {
 	t := TargetReport{Index: index, Target: g.targets[index]}
-	response, service := newHistogram(), newHistogram()
+	response, service, queued, handshake := newHistogram(), newHistogram(), newHistogram(), newHistogram()
+	var warm Counts
 	for _, k := range g.workers {
 		part := &k.targets[index]
 		t.Counts.add(&part.counts)
+		warm.add(&part.warm)
 		response.Merge(part.response)
 		service.Merge(part.service)
+		queued.Merge(part.queued)
+		handshake.Merge(part.handshake)
 	}
-	t.Planned = planned
-	var err error
-	if t.Response, err = newDistribution(response); err != nil {
-		return t, err
+	if s.lead.end > 0 {
+		warm.Planned = warm.Scheduled
+		t.WarmUp = &warm
 	}
-	t.Service, err = newDistribution(service)
-	return t, err
+	t.Planned = int64(s.perTarget)
+	if !w.open() {
+		t.Planned = t.Scheduled
+	}
+	for _, d := range []struct {
+		to   *Distribution
+		from *hdrhistogram.Histogram
+	}{{&t.Response, response}, {&t.Service, service}, {&t.Queue, queued}, {&t.Handshake, handshake}} {
+		var err error
+		if *d.to, err = newDistribution(d.from); err != nil {
+			return t, err
+		}
+	}
+	return t, nil
 }

@@ -10,59 +10,57 @@ import (
 type connState uint8
 
 const (
-	connDown connState = iota
-	connConnecting
-	connIdle
-	connBusy
+	connDown        connState = iota
+	connConnecting            // TCP
+	connHandshaking           // TLS: the descriptor is with the handshaker
+	connGreeting              // HTTP/2: until the peer's first SETTINGS
+	connOpen
+	connClosing // takes no new request, and is closed after its last one
 )
 
-// conn is a slot for one connection after the other.
+// conn is a slot for one connection after the other. It is a wire (the plain
+// socket, or TLS over it) and a protocol on the wire (HTTP/1.1, or HTTP/2).
 type conn struct {
 	state    connState
-	resent   bool // its request was lost once before
+	ready    bool // in its target's ready set
+	dirty    bool // in worker.dirty
 	fd       int
 	target   int32
-	answers  int64 // complete ones on this connection
-	unsent   int   // bytes of the request the kernel has not taken
-	intended int64
-	started  int64 // of the write, or of the connect
-	resp     response
+	first    int32 // its requests are worker.requests[first : first+depth]
+	freeSlot int32 // list of free ones, with HTTP/2
+	active   int32 // requests on it
+	limit    int32 // requests it may have on it
+	life     int64 // requests it may still take
+	lived    bool  // it is not the first in its slot
+	answers  int64 // complete ones
+	tls      *tlsConn
+	h2       *h2Conn // nil = HTTP/1.1
+	h1       h1Conn
 
-	older, newer int32 // waiting list
+	cipherIn, cipherOut int64 // what is counted already of its TLS bytes
+	before, after       int32 // list of ready connections
 }
 
-// send writes a request on an idle connection. Failures come back through
-// the same ways as those of answers, so that each request has one end.
-func (w *worker) send(i int32, intended, now int64, resent bool) {
-	c := &w.conns[i]
-	t := &w.targets[c.target]
-	c.state = connBusy
-	t.idle--
-	c.intended, c.started, c.resent = intended, now, resent
-	c.unsent = len(t.request)
-	c.resp.reset(w.spec.Method == "HEAD")
-	w.waitFor(i)
-	w.write(i)
-}
+// wire is what a connection is written to and read from: the difference
+// between plain and TLS is here and nowhere else.
 
-// write gives the kernel what it has not taken yet of the request.
-func (w *worker) write(i int32) {
-	c := &w.conns[i]
-	t := &w.targets[c.target]
-	for c.unsent > 0 {
-		n, errno := sys.SocketSend(c.fd, t.request[len(t.request)-c.unsent:])
-		switch errno {
-		case 0:
-			c.unsent -= n
-			t.counts.BytesOut += int64(n)
-		case unix.EINTR:
-		case unix.EAGAIN: // an event says when there is room
-			return
-		default:
-			w.ended(i, errno)
-			return
-		}
+// wireSend writes b. TLS takes all of it and keeps what the kernel does not
+// take.
+func (w *worker) wireSend(c *conn, b []byte) (int, syscall.Errno) {
+	if c.tls != nil {
+		return c.tls.send(b)
 	}
+	return sys.SocketSend(c.fd, b)
+}
+
+// wireReceive reads into the worker's buffer; more tells that another read
+// may find something.
+func (w *worker) wireReceive(c *conn) (n int, more bool, errno syscall.Errno) {
+	if c.tls != nil {
+		return c.tls.receive(w.buf)
+	}
+	n, errno = sys.SocketReceive(c.fd, w.buf)
+	return n, n == len(w.buf), errno
 }
 
 // handle serves the events of one connection.
@@ -73,16 +71,16 @@ func (w *worker) handle(i int32, events uint32) {
 			return
 		}
 		if errno := sys.SocketError(c.fd); errno != 0 {
-			w.connectFailed(i, errno)
+			w.connectFailed(i, &connectFailure{target: int(c.target), errno: errno})
 			return
 		}
 		w.connected(i)
 	}
-	if events&unix.EPOLLOUT != 0 && c.state == connBusy && c.unsent > 0 {
-		w.write(i)
+	if events&unix.EPOLLOUT != 0 && c.state >= connGreeting {
+		w.flush(i)
 	}
 	const over = unix.EPOLLRDHUP | unix.EPOLLHUP | unix.EPOLLERR
-	if events&(unix.EPOLLIN|over) != 0 && c.state >= connIdle {
+	if events&(unix.EPOLLIN|over) != 0 && c.state >= connGreeting {
 		w.receive(i, events&over != 0)
 	}
 }
@@ -94,7 +92,7 @@ func (w *worker) receive(i int32, toTheEnd bool) {
 	c := &w.conns[i]
 	t := &w.targets[c.target]
 	for {
-		n, errno := sys.SocketReceive(c.fd, w.buf)
+		n, more, errno := w.wireReceive(c)
 		switch {
 		case errno == unix.EINTR:
 			continue
@@ -105,184 +103,229 @@ func (w *worker) receive(i int32, toTheEnd bool) {
 			return
 		}
 		t.counts.BytesIn += int64(n)
-		if c.state == connIdle {
-			t.counts.Unsolicited++
-			w.close(i)
+		if c.h2 != nil {
+			if err := c.h2.feed(w, i, w.buf[:n]); err != nil {
+				w.broken(i, err)
+				return
+			}
+			w.markDirty(i)
+		} else if !w.h1Feed(i, w.buf[:n]) {
 			return
 		}
-		took, done, err := c.resp.feed(w.buf[:n])
-		switch {
-		case err != nil || done && took < n:
-			w.fail(i, &t.counts.FailedBy.Framing)
-			w.close(i)
-			return
-		case done:
-			w.answered(i)
+		if w.closedUntil != 0 && c.ready {
+			w.refill(i)
 			if c.state == connDown {
 				return
 			}
 		}
-		if n < len(w.buf) && !toTheEnd {
+		if c.active == 0 && (c.state == connClosing || c.life == 0) {
+			w.finish(i)
+			return
+		}
+		if !more && !toTheEnd {
 			return
 		}
 	}
 }
 
-// answered judges a complete answer and frees its connection.
-func (w *worker) answered(i int32) {
+// flush gives the kernel what it has not taken yet. Failures come back
+// through the same ways as those of answers, so that each request has one
+// end.
+func (w *worker) flush(i int32) {
 	c := &w.conns[i]
-	t := &w.targets[c.target]
-	c.answers++
-	switch {
-	case c.resp.status != w.spec.Expect.Status:
-		w.fail(i, &t.counts.FailedBy.Status)
-	case w.spec.Expect.BodyBytes != 0 && c.resp.bodyBytes != w.spec.Expect.BodyBytes && !c.resp.noBody:
-		w.fail(i, &t.counts.FailedBy.Body)
-	default:
-		now := w.clock.now()
-		record(t.response, now-c.intended)
-		record(t.service, now-c.started)
-		t.counts.Completed++
-		t.counts.BodyBytes += c.resp.bodyBytes
-		w.settle(i)
+	if c.tls != nil && c.tls.pending() {
+		switch errno := c.tls.flush(); errno {
+		case 0:
+		case unix.EAGAIN: // an event says when there is room
+			return
+		default:
+			w.ended(i, errno)
+			return
+		}
 	}
-	if !c.resp.keepAlive {
-		t.counts.ConnectionsClosed++
-		w.close(i)
-	} else if c.unsent > 0 { // answered before it was asked: nothing can follow
-		w.close(i)
+	for {
+		out := w.output(c)
+		if len(out) == 0 {
+			return
+		}
+		n, errno := w.wireSend(c, out)
+		switch errno {
+		case 0:
+			w.targets[c.target].counts.BytesOut += int64(n)
+			if c.h2 != nil {
+				c.h2.wrote(n)
+			} else {
+				c.h1.out = out[n:]
+			}
+			if c.tls != nil && c.tls.pending() {
+				return
+			}
+		case unix.EINTR:
+		case unix.EAGAIN:
+			return
+		default:
+			w.ended(i, errno)
+			return
+		}
 	}
+}
+
+// output is what the protocol wants written next.
+func (w *worker) output(c *conn) []byte {
+	if c.h2 != nil {
+		return c.h2.output()
+	}
+	return w.h1Output(c)
+}
+
+// markDirty remembers to flush a connection after this round, so that what a
+// round adds to it goes out in one write.
+func (w *worker) markDirty(i int32) {
+	if c := &w.conns[i]; !c.dirty {
+		c.dirty = true
+		w.dirty = append(w.dirty, i) // within its capacity
+	}
+}
+
+func (w *worker) flushDirty() {
+	for k := 0; k < len(w.dirty); k++ {
+		i := w.dirty[k]
+		c := &w.conns[i]
+		c.dirty = false
+		if c.state >= connGreeting {
+			w.flush(i)
+		}
+	}
+	w.dirty = w.dirty[:0]
 }
 
 // ended is the end of a connection from the other side: in order when errno
 // is 0.
 func (w *worker) ended(i int32, errno syscall.Errno) {
 	c := &w.conns[i]
-	t := &w.targets[c.target]
-	if c.state == connBusy {
-		switch {
-		case errno == 0 && c.resp.end() == nil:
-			w.answered(i) // closes
-			return
-		case c.resp.started() || c.answers == 0:
-			w.fail(i, &t.counts.FailedBy.Closed)
-		case c.resent:
-			w.fail(i, &t.counts.FailedBy.Lost)
-		default:
-			w.lost = append(w.lost, lostRequest{c.target, c.intended}) // within its capacity
-			w.unlink(i)
-			c.state = connIdle
-			t.idle++
+	if c.state == connGreeting { // it came to nothing
+		if errno == 0 {
+			errno = unix.ECONNRESET
+		}
+		w.connectFailed(i, &connectFailure{target: int(c.target), errno: errno})
+		return
+	}
+	if c.active > 0 {
+		if c.h2 != nil {
+			c.h2.ended(w, i, errno)
+		} else {
+			w.h1Ended(i, errno)
 		}
 	}
-	t.counts.ConnectionsClosed++
+	if c.state == connOpen { // one that is closing is counted already
+		w.targets[c.target].counts.ConnectionsClosed++
+	}
 	w.close(i)
 }
 
-// resendLost writes each lost request once more, on a connection that was
-// still open after all events of this round.
-func (w *worker) resendLost() {
-	for k := 0; k < len(w.lost); k++ {
-		r := w.lost[k]
-		t := &w.targets[r.target]
-		i := t.pick(w.conns)
-		if i < 0 {
-			t.counts.Failed++
-			t.counts.FailedBy.Lost++
-			t.inFlight--
-			w.inFlight--
-			continue
-		}
-		t.counts.Resent++
-		w.send(i, r.intended, w.clock.now(), true)
+// broken is the end of an HTTP/2 connection on which the peer broke the
+// protocol.
+func (w *worker) broken(i int32, err error) {
+	c := &w.conns[i]
+	if c.state == connGreeting {
+		w.connectFailed(i, &connectFailure{target: int(c.target), err: err})
+		return
 	}
-	w.lost = w.lost[:0]
+	w.targets[c.target].counts.ProtocolErrors++
+	if c.active > 0 {
+		c.h2.ended(w, i, 0)
+	}
+	w.close(i)
 }
 
-// fail ends the request of a busy connection as failed in one class.
-func (w *worker) fail(i int32, class *int64) {
-	*class++
-	w.targets[w.conns[i].target].counts.Failed++
-	w.settle(i)
+// retire takes no new request to a connection, which is closed after its
+// last one and replaced.
+func (w *worker) retire(i int32) {
+	c := &w.conns[i]
+	switch c.state {
+	case connOpen:
+		c.state = connClosing
+		w.targets[c.target].counts.ConnectionsClosed++
+		w.refresh(i)
+	case connGreeting: // the first SETTINGS never came
+		c.limit = 0
+	}
 }
 
-// settle makes a busy connection idle: its request has ended.
-func (w *worker) settle(i int32) {
+// finish closes a connection that has no request and shall have none:
+// because the other side asked, or because its life is over.
+func (w *worker) finish(i int32) {
 	c := &w.conns[i]
 	t := &w.targets[c.target]
-	w.unlink(i)
-	c.state = connIdle
-	t.idle++
-	t.inFlight--
-	w.inFlight--
+	if c.life == 0 && c.state == connOpen {
+		t.counts.ConnectionsChurned++
+		t.urgent++ // replaced at once
+	}
+	if c.h2 != nil {
+		c.h2.farewell()
+		w.flush(i)
+		if c.state == connDown { // it was closed while it said so
+			return
+		}
+	}
+	w.close(i)
 }
 
-// close gives up an idle connection; its slot waits to be opened again.
+// close gives up a connection without requests; its slot waits to be opened
+// again.
 func (w *worker) close(i int32) {
 	c := &w.conns[i]
 	t := &w.targets[c.target]
-	sys.SocketClose(c.fd)
-	c.state, c.fd = connDown, -1
-	t.idle--
+	w.closeWire(c)
+	c.state, c.limit = connDown, 0
+	w.refresh(i)
 	t.open--
 	t.putDown(i)
 }
 
-// expire fails what has waited for longer than the time-out.
-func (w *worker) expire(now int64) {
-	for w.oldest >= 0 && w.conns[w.oldest].started+int64(w.spec.Timeout) <= now {
-		i := w.oldest
-		if c := &w.conns[i]; c.state == connConnecting {
-			w.connectFailed(i, unix.ETIMEDOUT)
-		} else {
-			w.fail(i, &w.targets[c.target].counts.FailedBy.Timeout)
-			w.close(i)
-		}
+func (w *worker) closeWire(c *conn) {
+	if c.tls != nil {
+		c.tls.close()
+		w.countCipherBytes(c)
+		c.tls = nil
+	}
+	if c.fd >= 0 {
+		sys.SocketClose(c.fd)
+		c.fd = -1
 	}
 }
 
-func (w *worker) nextExpiry() int64 {
-	if w.oldest < 0 {
-		return never
-	}
-	return w.conns[w.oldest].started + int64(w.spec.Timeout)
+// setLimit says how many requests connection i may have on it.
+func (w *worker) setLimit(i int32, n int64) {
+	w.conns[i].limit = int32(min(max(n, 0), int64(w.depth)))
+	w.refresh(i)
 }
 
-const never = 1<<63 - 1
-
-// abandon counts what is unanswered at the end of a window and closes its
-// connections, so that no late answer reaches the next window.
-func (w *worker) abandon() {
-	for i := range w.conns {
-		if c := &w.conns[i]; c.state == connBusy {
-			w.targets[c.target].counts.InFlightAtEnd++
-			w.settle(int32(i))
-			w.close(int32(i))
-		}
-	}
-}
-
-func (w *worker) waitFor(i int32) {
+// refresh keeps the set of connections that can take a request.
+func (w *worker) refresh(i int32) {
 	c := &w.conns[i]
-	c.older, c.newer = w.newest, -1
-	if w.newest >= 0 {
-		w.conns[w.newest].newer = i
-	} else {
-		w.oldest = i
+	can := c.state == connOpen && c.active < c.limit && c.life > 0
+	if can == c.ready {
+		return
 	}
-	w.newest = i
+	c.ready = can
+	t := &w.targets[c.target]
+	if can {
+		t.ready.add(w.conns, i)
+	} else {
+		t.ready.remove(w.conns, i)
+	}
 }
 
-func (w *worker) unlink(i int32) {
-	c := &w.conns[i]
-	if c.older >= 0 {
-		w.conns[c.older].newer = c.newer
-	} else {
-		w.oldest = c.newer
+// countCipherBytes takes over what TLS has sent and received since it was
+// asked last.
+func (w *worker) countCipherBytes(c *conn) {
+	if c.tls == nil {
+		return
 	}
-	if c.newer >= 0 {
-		w.conns[c.newer].older = c.older
-	} else {
-		w.newest = c.older
-	}
+	t := &w.targets[c.target]
+	in, out := c.tls.wireIn(), c.tls.wireOut()
+	t.counts.TLSBytesIn += in - c.cipherIn
+	t.counts.TLSBytesOut += out - c.cipherOut
+	c.cipherIn, c.cipherOut = in, out
 }

@@ -3,6 +3,7 @@ package loadgen
 import (
 	"context"
 	"errors"
+	"math"
 	"syscall"
 	"time"
 
@@ -13,20 +14,29 @@ import (
 const (
 	firstBackoff = int64(10 * time.Millisecond)
 	lastBackoff  = int64(500 * time.Millisecond)
+
+	errnoTimeout = unix.ETIMEDOUT
+	endlessLife  = math.MaxInt64
 )
 
+// connectFailure is an attempt to connect that failed: by errno, or by an
+// error of the handshake or the first frames.
 type connectFailure struct {
 	target int
 	errno  syscall.Errno
+	err    error
+	class  ConnectClass
 }
 
-func (e *connectFailure) Error() string { return e.errno.Error() }
-func (e *connectFailure) Unwrap() error { return e.errno }
+func (e *connectFailure) cause() error {
+	if e.err != nil {
+		return e.err
+	}
+	return e.errno
+}
 
-var (
-	errConnectDeadline = errors.New("the deadline passed")
-	errInterrupted     = errors.New("interrupted")
-)
+func (e *connectFailure) Error() string { return e.cause().Error() }
+func (e *connectFailure) Unwrap() error { return e.cause() }
 
 // reopen opens at most one connection of each target that has one down and
 // whose turn it is, and returns when the next turn is. One at a time keeps
@@ -38,13 +48,21 @@ func (w *worker) reopen(now int64) int64 {
 		if t.downCount == 0 || !t.wanted {
 			continue
 		}
-		if t.nextOpen <= now {
+		if t.urgent > 0 && t.backoff == 0 {
+			t.urgent--
 			w.open(t.takeDown(), now)
-			if t.downCount == 0 {
-				continue
-			}
+		} else if t.nextOpen <= now {
+			t.nextOpen = now + w.openInterval()
+			w.open(t.takeDown(), now)
 		}
-		next = min(next, t.nextOpen)
+		switch {
+		case t.downCount == 0:
+			t.urgent = 0
+		case t.urgent > 0 && t.backoff == 0:
+			next = now
+		default:
+			next = min(next, t.nextOpen)
+		}
 	}
 	return next
 }
@@ -53,22 +71,27 @@ func (w *worker) reopen(now int64) int64 {
 func (w *worker) open(i int32, now int64) {
 	c := &w.conns[i]
 	t := &w.targets[c.target]
-	t.nextOpen = now + w.openInterval()
 	fd, err := sys.ConnectStart(&t.address)
 	if err == nil {
-		const events = unix.EPOLLIN | unix.EPOLLOUT | unix.EPOLLRDHUP | unix.EPOLLET
-		if err = sys.EpollAdd(w.epfd, fd, events, i); err != nil {
+		if err = w.watch(fd, i); err != nil {
 			sys.SocketClose(fd)
 		}
 	}
+	t.opening++
+	c.fd, c.state, c.answers = -1, connConnecting, 0
+	w.requests[c.first].started = now
+	w.waitFor(c.first)
 	if err != nil {
 		var errno syscall.Errno
 		errors.As(err, &errno) // both calls give nothing else
-		w.openFailed(i, errno)
+		w.connectFailed(i, &connectFailure{target: int(c.target), errno: errno})
 		return
 	}
-	c.fd, c.state, c.started, c.answers = fd, connConnecting, now, 0
-	w.waitFor(i)
+	c.fd = fd
+}
+
+func (w *worker) watch(fd int, i int32) error {
+	return sys.EpollAdd(w.epfd, fd, unix.EPOLLIN|unix.EPOLLOUT|unix.EPOLLRDHUP|unix.EPOLLET, i)
 }
 
 // openInterval shares the connect rate among workers and targets.
@@ -76,34 +99,120 @@ func (w *worker) openInterval() int64 {
 	return int64(float64(time.Second) / w.spec.ConnectRate * float64(w.spec.Workers*len(w.targets)))
 }
 
+// connected goes on from a TCP connection.
 func (w *worker) connected(i int32) {
 	c := &w.conns[i]
+	if w.tls == nil {
+		w.wired(i)
+		return
+	}
+	fd := c.fd
+	if err := sys.EpollDelete(w.epfd, fd); err != nil {
+		w.connectFailed(i, &connectFailure{target: int(c.target), err: err})
+		return
+	}
+	c.state, c.fd = connHandshaking, -1
+	w.tls.start(i, fd)
+}
+
+// secured goes on from a TLS handshake that took so long.
+func (w *worker) secured(i int32, fd int, conn *tlsConn, took int64) {
+	c := &w.conns[i]
 	t := &w.targets[c.target]
-	w.unlink(i)
-	c.state = connIdle
-	c.resp.reset(false)
-	t.idle++
+	c.fd, c.tls, c.cipherIn, c.cipherOut = fd, conn, 0, 0
+	if err := w.watch(fd, i); err != nil {
+		w.connectFailed(i, &connectFailure{target: int(c.target), err: err})
+		return
+	}
+	if conn.resumed {
+		t.counts.HandshakesResumed++
+	} else {
+		t.counts.HandshakesFull++
+	}
+	record(t.handshake, took)
+	if w.isH2() && conn.protocol != "h2" {
+		w.connectFailed(i, &connectFailure{target: int(c.target), err: errNoH2, class: ConnectTLS})
+		return
+	}
+	w.wired(i)
+	if c.state >= connGreeting { // what came with the end of the handshake makes no event
+		w.receive(i, false)
+	}
+}
+
+var errNoH2 = errors.New("the server did not agree to h2 (ALPN): set Spec.Protocol to http/1.1, or enable HTTP/2 there")
+
+// wired starts the protocol on a wire.
+func (w *worker) wired(i int32) {
+	c := &w.conns[i]
+	if c.h2 == nil {
+		w.h1Start(c)
+		w.opened(i)
+		return
+	}
+	c.state = connGreeting
+	c.h2.start(w, i)
+	w.markDirty(i)
+}
+
+// opened makes a connection ready for requests.
+func (w *worker) opened(i int32) {
+	c := &w.conns[i]
+	t := &w.targets[c.target]
+	w.unlink(c.first)
+	c.state = connOpen
+	w.clearSlots(c)
+	c.life = w.life(i)
+	t.opening--
 	t.open++
 	t.counts.ConnectionsOpened++
 	t.backoff = 0
+	w.refresh(i)
 }
 
-func (w *worker) connectFailed(i int32, errno syscall.Errno) {
+// life is how many requests a new connection may take. Where churn is spread,
+// the first lives of the connections of a target differ by equal steps.
+func (w *worker) life(i int32) int64 {
 	c := &w.conns[i]
-	w.unlink(i)
-	sys.SocketClose(c.fd)
-	c.state, c.fd = connDown, -1
-	w.openFailed(i, errno)
+	n := int64(w.spec.Churn.Requests)
+	switch {
+	case n == 0:
+		return endlessLife
+	case w.spec.Churn.Together || c.lived:
+		return n
+	}
+	c.lived = true
+	t := &w.targets[c.target]
+	k := int64(i-t.first)*int64(w.spec.Workers) + int64(w.id)
+	return n - k*n/int64(w.spec.Connections)
 }
 
-func (w *worker) openFailed(i int32, errno syscall.Errno) {
-	t := &w.targets[w.conns[i].target]
+func (w *worker) connectFailed(i int32, f *connectFailure) {
+	c := &w.conns[i]
+	t := &w.targets[c.target]
+	w.unlink(c.first)
+	if c.state == connHandshaking && f.errno == errnoTimeout {
+		w.tls.cancel(i)
+	}
+	if c.state == connHandshaking && c.tls == nil {
+		t.counts.HandshakesFailed++
+		if f.class == "" {
+			f.class = ConnectTLS
+		}
+	}
+	if f.class == "" {
+		f.class = connectClass(f.errno)
+	}
+	w.closeWire(c)
+	c.state, c.limit = connDown, 0
+	t.opening--
 	t.counts.ConnectFailures++
+	*t.counts.ConnectFailuresBy.of(f.class)++
 	t.backoff = min(max(2*t.backoff, firstBackoff), lastBackoff)
 	t.nextOpen = w.clock.now() + t.backoff
 	t.putDown(i)
 	if w.connectErr == nil && w.filling && t.wanted {
-		w.connectErr = &connectFailure{int(w.conns[i].target), errno}
+		w.connectErr = f
 	}
 }
 
@@ -117,107 +226,6 @@ func (t *workerTarget) takeDown() int32 {
 	t.downHead = (t.downHead + 1) % t.size
 	t.downCount--
 	return i
-}
-
-// fill opens every connection of the job's targets that is not open, after
-// it has seen what happened to the others while the worker slept. The first
-// attempt that fails ends it.
-func (w *worker) fill(j job) error {
-	w.connectErr, w.filling = nil, true
-	defer func() { w.filling = false }()
-	for w.drainEvents() {
-	}
-	for k := range w.targets {
-		w.targets[k].wanted = false
-	}
-	for _, k := range j.targets {
-		t := &w.targets[k]
-		t.wanted, t.backoff, t.nextOpen = true, 0, 0
-	}
-	for {
-		now := w.clock.now()
-		missing := -1
-		for _, k := range j.targets {
-			if w.targets[k].open < w.targets[k].size {
-				missing = k
-				break
-			}
-		}
-		switch {
-		case w.connectErr != nil:
-			return w.connectErr
-		case missing < 0:
-			return nil
-		case w.interrupted:
-			return &fillStopped{missing, errInterrupted}
-		case now >= j.deadline:
-			return &fillStopped{missing, errConnectDeadline}
-		}
-		w.expire(now)
-		w.poll(min(j.deadline, w.reopen(now), w.nextExpiry()), now)
-	}
-}
-
-// fillStopped is the end of a fill for lack of time.
-type fillStopped struct {
-	target int
-	err    error
-}
-
-func (e *fillStopped) Error() string { return e.err.Error() }
-func (e *fillStopped) Unwrap() error { return e.err }
-
-// drainEvents serves events that are there already; it tells whether there
-// may be more.
-func (w *worker) drainEvents() bool {
-	n, errno := sys.EpollPoll(w.epfd, w.events)
-	if errno != 0 {
-		return false
-	}
-	for _, e := range w.events[:n] {
-		switch {
-		case e.Fd == wakeToken:
-			w.interrupted = w.interrupt.Load()
-		case e.Fd >= 0:
-			w.handle(e.Fd, e.Events)
-		}
-	}
-	return n == len(w.events)
-}
-
-// clear starts the statistics of a new window: what happened since the last
-// one is kept apart.
-func (w *worker) clear() {
-	for k := range w.targets {
-		t := &w.targets[k]
-		if !t.wanted {
-			continue // what happens to it is reported by its next window
-		}
-		t.counts = Counts{
-			ConnectionsBefore:       t.counts.ConnectionsOpened - t.openedAtEnd,
-			ConnectionsClosedBefore: t.counts.ConnectionsClosed - t.closedAtEnd,
-		}
-		t.openedAtEnd, t.closedAtEnd = 0, 0
-		t.response.Reset()
-		t.service.Reset()
-	}
-	lateness := w.stats.lateness
-	lateness.Reset()
-	w.stats = workerStats{lateness: lateness}
-}
-
-// closeAll closes every descriptor of the worker.
-func (w *worker) closeAll() {
-	for i := range w.conns {
-		if w.conns[i].fd >= 0 {
-			sys.SocketClose(w.conns[i].fd)
-		}
-	}
-	for _, fd := range []int{w.epfd, w.wakefd, w.timerfd} {
-		if fd >= 0 {
-			sys.SocketClose(fd)
-		}
-	}
 }
 
 // resolveTarget finds the address of a target, once.

@@ -40,12 +40,13 @@ func invalid(field string, value any, want string) error {
 type ConnectClass string
 
 const (
-	ConnectRefused ConnectClass = "refused" // nothing listens on the address
-	ConnectResolve ConnectClass = "resolve" // the host name has no address
-	ConnectPorts   ConnectClass = "ports"   // no local port is left
-	ConnectFiles   ConnectClass = "files"   // the limit of open files is too low
-	ConnectTimeout ConnectClass = "timeout" // not connected by the deadline
-	ConnectOther   ConnectClass = "other"   // see the cause
+	ConnectRefused ConnectClass = "refused"    // nothing listens on the address
+	ConnectResolve ConnectClass = "resolve"    // the host name has no address
+	ConnectPorts   ConnectClass = "local_port" // no local port is left
+	ConnectFiles   ConnectClass = "files"      // the limit of open files is too low
+	ConnectTimeout ConnectClass = "timeout"    // not connected by the deadline
+	ConnectTLS     ConnectClass = "tls"        // the handshake failed, for example over a certificate that does not verify
+	ConnectOther   ConnectClass = "other"      // see the cause
 )
 
 // ConnectError says that the connections of a target could not be opened.
@@ -65,6 +66,7 @@ func (e *ConnectError) Error() string {
 		ConnectPorts:   "wait for ports in TIME_WAIT, use fewer connections, or widen net.ipv4.ip_local_port_range",
 		ConnectFiles:   "use fewer connections, or raise the limit (ulimit -n)",
 		ConnectTimeout: "look whether the server accepts, or give more time",
+		ConnectTLS:     "see the cause, and the options of Spec.TLS",
 		ConnectOther:   "see the cause",
 	}[e.Class]
 	return fmt.Sprintf("loadgen: connect to target %q at %s: %s: %d of %d connections: %v: %s",

@@ -4,13 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"runtime"
 	"runtime/debug"
 	"sync"
 	"time"
 
-	"github.com/tareperf/tare/internal/sys"
 	"golang.org/x/sys/unix"
 )
 
@@ -24,6 +22,8 @@ type Generator struct {
 	workers []*worker // none until Connect
 	clock   monotonic
 	closed  bool
+
+	progress []progressSlot // one for each worker
 
 	// ownProcess: nothing else lives here, so collection may be switched off
 	// for a window.
@@ -39,7 +39,8 @@ func New(s Spec, targets []Target) (*Generator, error) {
 	if err := validateTargets(targets); err != nil {
 		return nil, err
 	}
-	return &Generator{spec: s.withDefaults(), targets: append([]Target(nil), targets...)}, nil
+	s = s.withDefaults()
+	return &Generator{spec: s, targets: append([]Target(nil), targets...), progress: make([]progressSlot, s.Workers)}, nil
 }
 
 // Connect resolves the targets and opens all connections, at Spec.ConnectRate.
@@ -96,7 +97,7 @@ func (g *Generator) Run(ctx context.Context, w Window) (Report, error) {
 	if err := g.fill(ctx, w.Targets); err != nil {
 		return Report{}, err
 	}
-	s, err := newSchedule(g.spec.Arrival, w)
+	s, err := newSchedule(g.spec, w)
 	if err != nil {
 		return Report{}, err
 	}
@@ -120,6 +121,17 @@ func (g *Generator) Close() error {
 	return nil
 }
 
+// Progress tells how far the running window has come, or the last one, as of
+// at most Window.ProgressEvery ago plus the time until the next event. It
+// does not wait for other methods.
+func (g *Generator) Progress() Progress {
+	var sum Progress
+	for i := range g.progress {
+		sum.add(g.progress[i].load())
+	}
+	return sum
+}
+
 // startLead is the time between the start barrier and the first slot.
 const startLead = int64(2 * time.Millisecond)
 
@@ -133,33 +145,50 @@ func (g *Generator) window(ctx context.Context, w Window, s schedule) (Report, e
 	if g.ownProcess {
 		defer quietCollector()()
 	}
+	lead := time.Duration(s.lead.end)
+	if lead > 0 {
+		lead += time.Duration(startLead)
+	}
+	first := watchStart(lead)
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
-	processBefore, err := sys.ProcessCPUClock(os.Getpid())
-	if err != nil {
-		return Report{}, fmt.Errorf("loadgen: process CPU clock: %w", err)
-	}
+	handshakesBefore := g.handshakeCPU()
 	release := g.interruptWith(ctx)
 	start := g.clock.now() + startLead // the barrier: every worker is parked and ready
 	for i := range jobs {
 		cursors[i] = s.cursor(i, len(jobs))
-		jobs[i] = job{kind: jobRun, start: start, cursor: &cursors[i], end: start + int64(w.Duration), drain: int64(w.Drain)}
+		measured := start + s.lead.end
+		jobs[i] = job{
+			kind: jobRun, start: start, measured: measured, cursor: &cursors[i],
+			end: measured + int64(w.Duration), drain: int64(w.Drain), inFlight: w.InFlight, publish: int64(w.ProgressEvery),
+		}
 	}
-	err = g.each(func(i int) job { return jobs[i] })
+	err := g.each(func(i int) job { return jobs[i] })
+	runtime.ReadMemStats(&after)
+	last := readEvidence()
+	evidence := first()
 	release()
 	if err != nil {
 		return Report{}, err
 	}
-	runtime.ReadMemStats(&after)
-	processAfter, err := sys.ProcessCPUClock(os.Getpid())
-	if err != nil {
-		return Report{}, fmt.Errorf("loadgen: process CPU clock: %w", err)
-	}
 	report, err := g.report(w, s)
-	report.Generator.ProcessCPUNanoseconds = processAfter - processBefore
+	if err == nil {
+		err = report.Generator.headroom(evidence, last)
+	}
+	report.Warnings = Warnings(g.spec, g.targets, w)
+	report.Generator.HandshakeCPUNanoseconds = g.handshakeCPU() - handshakesBefore
 	report.Generator.Allocations = int64(after.Mallocs - before.Mallocs)
 	report.Generator.GarbageCollections = int64(after.NumGC - before.NumGC)
 	return report, err
+}
+
+func (g *Generator) handshakeCPU() (sum int64) {
+	for _, w := range g.workers {
+		if w.tls != nil {
+			sum += w.tls.cpuNanoseconds()
+		}
+	}
+	return sum
 }
 
 // quietCollector collects now and then not again until it is undone, short
@@ -225,7 +254,7 @@ func (g *Generator) fill(ctx context.Context, targets []int) error {
 	var stopped *fillStopped
 	switch {
 	case errors.As(err, &failed):
-		return g.connectError(failed.target, connectClass(failed.errno), failed.errno)
+		return g.connectError(failed.target, failed.class, failed.cause())
 	case errors.As(err, &stopped) && ctx.Err() != nil && !errors.Is(ctx.Err(), context.DeadlineExceeded):
 		return g.connectError(stopped.target, ConnectOther, context.Cause(ctx))
 	case errors.As(err, &stopped):
@@ -249,7 +278,11 @@ func (g *Generator) connectError(target int, class ConnectClass, cause error) er
 // (1.5 instead of 9 microseconds for each request at 2,000 a second).
 func (g *Generator) setOwnProcess() {
 	g.ownProcess = true
-	runtime.GOMAXPROCS(max(runtime.GOMAXPROCS(0), g.spec.Workers+1))
+	perWorker := 1
+	if g.spec.TLS != nil {
+		perWorker = 2 // one shakes hands
+	}
+	runtime.GOMAXPROCS(max(runtime.GOMAXPROCS(0), perWorker*g.spec.Workers+1))
 }
 
 // holdBelow is the time after which the Go scheduler asks for a processor

@@ -54,7 +54,7 @@ func TestCountsEqualTheServersOwn(t *testing.T) {
 			require.EqualValues(t, served[i].Load(), tr.Sent)
 			require.Equal(t, tr.Sent, tr.Completed)
 			require.Equal(t, tr.Completed*4096, tr.BodyBytes)
-			require.Equal(t, tr.Sent*int64(len(requestBytes(g.spec, targets[i]))), tr.BytesOut)
+			require.Equal(t, tr.Sent*int64(len(requestBytes(g.spec, targets[i], 0))), tr.BytesOut)
 			require.EqualValues(t, 64, tr.ConnectionsBefore)
 			require.LessOrEqual(t, tr.Service.Max, tr.Response.Max)
 		}

@@ -29,6 +29,9 @@ func (g *Generator) Connect(context.Context) error { return unsupported() }
 // Run returns an error that wraps ErrNotSupported.
 func (g *Generator) Run(context.Context, Window) (Report, error) { return Report{}, unsupported() }
 
+// Progress is empty.
+func (g *Generator) Progress() Progress { return Progress{} }
+
 // Close does nothing.
 func (g *Generator) Close() error { return nil }
 

@@ -30,9 +30,11 @@ type wireRequest struct {
 }
 
 type wireAnswer struct {
-	ID     int64      `json:"id"`
-	Report *Report    `json:"report,omitempty"`
-	Error  *wireError `json:"error,omitempty"`
+	ID int64 `json:"id"`
+	// Progress comes before the answer, where the window asks for it.
+	Progress *Progress  `json:"progress,omitempty"`
+	Report   *Report    `json:"report,omitempty"`
+	Error    *wireError `json:"error,omitempty"`
 }
 
 // wireError carries an error of this package to the other process so that

@@ -20,6 +20,8 @@ type Remote struct {
 	lastID  int64
 	pending map[int64]chan wireAnswer
 	gone    error // why no answer will come any more
+
+	progress Progress
 }
 
 // NewRemote talks to a Serve through the pipes to its standard input and
@@ -60,6 +62,14 @@ func (r *Remote) Run(ctx context.Context, w Window) (Report, error) {
 		return Report{}, err
 	}
 	return *a.Report, err
+}
+
+// Progress is the last one that the other process has told of its running
+// window (Window.ProgressEvery), or of the one that was running when it died.
+func (r *Remote) Progress() Progress {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.progress
 }
 
 // Close closes the generator, and in where that is an io.Closer, upon which
@@ -176,6 +186,11 @@ func (r *Remote) read(out io.Reader) {
 			break
 		}
 		r.mu.Lock()
+		if a.Progress != nil {
+			r.progress = *a.Progress
+			r.mu.Unlock()
+			continue
+		}
 		answer := r.pending[a.ID]
 		delete(r.pending, a.ID)
 		r.mu.Unlock()

@@ -42,20 +42,20 @@ func (r *response) takeHeader(line []byte) error {
 		}
 		return errHeader
 	}
-	name, value := line[:colon], trim(line[colon+1:])
+	name, value := line[:colon], line[colon+1:]
 	r.skipFolded = false
 	switch len(name) {
 	case len("content-length"):
 		if foldEqual(name, "content-length") {
-			return r.takeLength(value)
+			return r.takeLength(trim(value))
 		}
 	case len("transfer-encoding"):
 		if foldEqual(name, "transfer-encoding") {
-			return r.takeEncoding(value)
+			return r.takeEncoding(trim(value))
 		}
 	case len("connection"):
 		if foldEqual(name, "connection") {
-			return r.takeConnection(value)
+			return r.takeConnection(trim(value))
 		}
 	}
 	if c := name[len(name)-1]; c == ' ' || c == '\t' { // "Content-Length : 5" smuggles

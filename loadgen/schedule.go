@@ -21,21 +21,30 @@ type schedule struct {
 	jitterSeed  uint64
 	orderSeed   uint64
 	poissonSeed uint64
+	burst       uint64 // arrivals of a target at once
+	coarse      int64
+	lead        lead
 }
 
 // newSchedule needs a window whose rate, duration and targets are in range.
-func newSchedule(arrival Arrival, w Window) (schedule, error) {
+func newSchedule(spec Spec, w Window) (schedule, error) {
 	nano := uint64(math.RoundToEven(w.Rate * 1e9))
 	hi, lo := bits.Mul64(nano, uint64(w.Duration))
 	lo, carry := bits.Add64(lo, slotNumerator/2, 0)
 	hi += carry
 	s := schedule{
-		arrival:     arrival,
+		arrival:     spec.Arrival,
 		targets:     w.Targets,
 		durationNS:  float64(w.Duration),
 		jitterSeed:  mix(w.Seed ^ 0x6a09e667f3bcc908),
 		orderSeed:   mix(w.Seed ^ 0xbb67ae8584caa73b),
 		poissonSeed: mix(w.Seed ^ 0x3c6ef372fe94f82b),
+		burst:       uint64(max(spec.BurstSize, 1)),
+		coarse:      int64(spec.Coarse),
+	}
+	if !w.open() {
+		s.lead.end = int64(w.WarmUp)
+		return s, nil
 	}
 	if hi >= slotNumerator { // more than 2^64 requests
 		return s, invalid("Window.Rate", formatRate(w.Rate), "fewer than 2^63 requests in the window")
@@ -52,6 +61,7 @@ func newSchedule(arrival Arrival, w Window) (schedule, error) {
 		return s, invalid("Window.Rate", formatRate(w.Rate), "a total over all targets of at most 1.8e10 per second")
 	}
 	s.nanoRate = nano * uint64(len(w.Targets))
+	s.lead = newLead(w)
 	return s, nil
 }
 
@@ -75,11 +85,13 @@ type cursor struct {
 	group           uint64 // of the order in perm
 	perm            []int
 	remaining       float64 // Poisson: share of the window that is left
+	leading         uint64  // the next index of the lead
 }
 
 func (s schedule) cursor(worker, workers int) cursor {
 	c := cursor{schedule: s, worker: uint64(worker), workers: uint64(workers), group: math.MaxUint64, remaining: 1}
 	c.perm = append([]int(nil), s.targets...)
+	c.leading = c.worker * uint64(len(s.targets))
 	if s.arrival != Poisson {
 		c.i = c.worker * uint64(len(s.targets))
 	}
@@ -87,20 +99,45 @@ func (s schedule) cursor(worker, workers int) cursor {
 }
 
 // next gives the worker's next arrival: nanoseconds after the start of the
-// window and the target. It allocates nothing.
+// lead and the target. It allocates nothing.
 func (c *cursor) next() (offset int64, target int, ok bool) {
-	size := uint64(len(c.targets))
-	if c.arrival == Poisson {
-		return c.nextPoisson(size)
+	if c.leading < c.lead.total {
+		return c.nextOfLead()
 	}
+	if c.arrival == Poisson {
+		offset, target, ok = c.nextPoisson()
+	} else {
+		offset, target, ok = c.nextSlot()
+	}
+	if c.coarse > 0 {
+		offset = c.roundUp(offset)
+	}
+	return offset + c.lead.end, target, ok
+}
+
+func (c *cursor) roundUp(offset int64) int64 {
+	if late := offset % c.coarse; late > 0 {
+		offset += c.coarse - late
+	}
+	return offset
+}
+
+// nextSlot is the next arrival of a shape that goes by slots.
+func (c *cursor) nextSlot() (offset int64, target int, ok bool) {
+	size := uint64(len(c.targets))
 	if c.i >= c.total() {
 		return 0, 0, false
 	}
 	i := c.i
-	offset = c.slotStart(i)
-	if c.arrival == Jitter {
-		width := uint64(c.slotStart(i+1) - offset)
-		into, _ := bits.Mul64(mix(c.jitterSeed+i*golden), width)
+	first, last := i, i+1 // the slots it may lie in
+	if c.arrival == Burst {
+		first = i / (c.burst * size) * (c.burst * size)
+		last = min(first+c.burst*size, c.total())
+	}
+	offset = c.slotStart(first)
+	if c.arrival != Uniform {
+		width := uint64(c.slotStart(last) - offset)
+		into, _ := bits.Mul64(mix(c.jitterSeed+first*golden), width)
 		offset += int64(into)
 	}
 	target = c.order(i/size, i%size)
@@ -113,7 +150,8 @@ func (c *cursor) next() (offset int64, target int, ok bool) {
 // nextPoisson draws the order statistics of total uniform times one after
 // the other: the smallest of n values that are uniform on what is left.
 // Every worker draws them all and keeps its own.
-func (c *cursor) nextPoisson(size uint64) (int64, int, bool) {
+func (c *cursor) nextPoisson() (int64, int, bool) {
+	size := uint64(len(c.targets))
 	for total := c.total(); c.i < total; {
 		i := c.i
 		c.i++

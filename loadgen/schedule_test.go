@@ -20,7 +20,7 @@ type arrivalAt struct {
 func mustSchedule(t testing.TB, a Arrival, w Window) schedule {
 	w, err := w.resolve(Spec{}.withDefaults(), len(w.Targets))
 	require.NoError(t, err)
-	s, err := newSchedule(a, w)
+	s, err := newSchedule(Spec{Arrival: a}, w)
 	require.NoError(t, err)
 	return s
 }
@@ -141,7 +141,7 @@ func TestScheduleSlotsAreExact(t *testing.T) {
 // only the seed decides.
 func TestSchedulePairsInSeededRandomOrder(t *testing.T) {
 	w := Window{Rate: 1000, Duration: 10 * time.Second, Targets: []int{4, 9}, Seed: 1}
-	s, err := newSchedule(Jitter, w)
+	s, err := newSchedule(Spec{Arrival: Jitter}, w)
 	require.NoError(t, err)
 	one := walk(s, 0, 1)
 	first, same := 0, 0
@@ -158,7 +158,7 @@ func TestSchedulePairsInSeededRandomOrder(t *testing.T) {
 	require.InDelta(t, 5000, same, 250)  // successive pairs are independent
 	require.Equal(t, one, walk(s, 0, 1))
 	w.Seed = 2
-	other, err := newSchedule(Jitter, w)
+	other, err := newSchedule(Spec{Arrival: Jitter}, w)
 	require.NoError(t, err)
 	require.NotEqual(t, one, walk(other, 0, 1))
 	for id := range 3 { // workers own whole pairs

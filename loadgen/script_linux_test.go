@@ -26,6 +26,10 @@ type script struct {
 func newScript(t testing.TB, play func(s *script, c net.Conn, in *bufio.Reader, n int)) *script {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
+	return scriptOn(t, l, play)
+}
+
+func scriptOn(t testing.TB, l net.Listener, play func(s *script, c net.Conn, in *bufio.Reader, n int)) *script {
 	s := &script{listener: l, open: map[net.Conn]bool{}}
 	s.finishing.Go(func() {
 		for n := 0; ; n++ {

@@ -37,6 +37,8 @@ type server struct {
 
 	generator *Generator
 
+	writing sync.Mutex // guards encoder
+
 	mu       sync.Mutex
 	canceled map[int64]bool // by id: commands that were given up before they began
 	running  int64
@@ -102,7 +104,7 @@ func (s *server) execute() error {
 			continue
 		}
 		answer := s.answer(r)
-		if err := s.encoder.Encode(answer); err != nil && s.base.Err() == nil {
+		if err := s.write(answer); err != nil && s.base.Err() == nil {
 			broken = fmt.Errorf("loadgen: write answer: %w", err)
 		}
 	}
@@ -110,6 +112,42 @@ func (s *server) execute() error {
 		_ = s.generator.Close() // returns nil
 	}
 	return broken
+}
+
+func (s *server) write(a wireAnswer) error {
+	s.writing.Lock()
+	defer s.writing.Unlock()
+	return s.encoder.Encode(a)
+}
+
+// tellProgress writes the progress of a window until stop, where the window
+// asks for it.
+func (s *server) tellProgress(r wireRequest) (stop func()) {
+	every := r.Window.ProgressEvery
+	if every <= 0 {
+		return func() {}
+	}
+	quit, done := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(done)
+		tick := time.NewTicker(every)
+		defer tick.Stop()
+		for {
+			select {
+			case <-quit:
+				return
+			case <-tick.C:
+				p := s.generator.Progress()
+				if s.write(wireAnswer{ID: r.ID, Progress: &p}) != nil {
+					return // the answer meets the same error
+				}
+			}
+		}
+	}()
+	return func() {
+		close(quit)
+		<-done
+	}
 }
 
 func (s *server) answer(r wireRequest) wireAnswer {
@@ -131,7 +169,9 @@ func (s *server) answer(r wireRequest) wireAnswer {
 		err = s.generator.Connect(ctx)
 	case r.Command == commandRun && r.Window != nil:
 		var report Report
+		stop := s.tellProgress(r)
 		report, err = s.generator.Run(ctx, *r.Window)
+		stop()
 		a.Report = &report
 	default:
 		err = fmt.Errorf("loadgen: command %q is not known or not complete", r.Command)

@@ -1,13 +1,6 @@
 package loadgen
 
-import (
-	"fmt"
-	"math"
-	"net"
-	"strconv"
-	"strings"
-	"time"
-)
+import "time"
 
 // Arrival is the shape of the arrivals. It changes what a proxy costs, so it
 // belongs to the conditions of a result.
@@ -22,6 +15,28 @@ const (
 	// Poisson draws a Poisson process given its count, so that the count is
 	// exact here too.
 	Poisson Arrival = "poisson"
+	// Burst puts Spec.BurstSize arrivals at once at a random place of their
+	// common slots. The count is exact.
+	Burst Arrival = "burst"
+)
+
+// Protocol is what is spoken with the targets.
+type Protocol string
+
+const (
+	HTTP1 Protocol = "http/1.1" // plain, or over TLS where Spec.TLS is set
+	HTTP2 Protocol = "h2"       // over TLS, agreed by ALPN
+	H2C   Protocol = "h2c"      // HTTP/2 over plain TCP, by prior knowledge
+)
+
+// Reuse is which of several connections that can take a request gets it. It
+// changes how work spreads over a proxy's workers.
+type Reuse string
+
+const (
+	RoundRobin  Reuse = "round-robin"  // the next in turn
+	MostRecent  Reuse = "most-recent"  // the one that became free last
+	LeastRecent Reuse = "least-recent" // the one that has been free for longest
 )
 
 // Header is one request header.
@@ -38,9 +53,32 @@ type Expect struct {
 	BodyBytes int64 `json:"body_bytes,omitempty"`
 }
 
-// Spec is the load a user asks for. The zero value is valid: GET / over 32
-// connections for each target, one worker, jittered arrivals, at a rate that
-// the Window gives.
+// Churn replaces connections, as clients do that do not keep them for long.
+type Churn struct {
+	// Requests is how many requests a connection carries before the
+	// generator closes it in order and opens another at once, whatever
+	// Spec.ConnectRate; 0 = it is kept.
+	Requests int `json:"requests,omitempty"`
+	// Together lets all connections of a target come to their end at about
+	// the same time. Otherwise their first lives are shortened in equal
+	// steps, so that the ends are spread evenly.
+	Together bool `json:"together,omitempty"`
+}
+
+// GeneratedHeaders are added to a request to give it a size.
+type GeneratedHeaders struct {
+	// Count is how many headers there are; 0 = none.
+	Count int `json:"count,omitempty"`
+	// Bytes is the length of one, name and value together; 0 = 64, at least 16.
+	Bytes int `json:"bytes,omitempty"`
+	// Sets is how many sets of values there are, which the requests of a
+	// target use in turn; 0 = 1.
+	Sets int `json:"sets,omitempty"`
+}
+
+// Spec is the load a user asks for. The zero value is valid: GET / with
+// HTTP/1.1 over 32 plain connections for each target, one worker, jittered
+// arrivals, at a rate that the Window gives.
 type Spec struct {
 	// Rate is requests per second for each target; 0 = each Window says.
 	Rate float64 `json:"rate,omitempty"`
@@ -48,6 +86,22 @@ type Spec struct {
 	Connections int `json:"connections,omitempty"`
 	// Workers is operating system threads that send; 0 = 1.
 	Workers int `json:"workers,omitempty"`
+
+	// Protocol is what is spoken; "" = HTTP1.
+	Protocol Protocol `json:"protocol,omitempty"`
+	// TLS, when set, encrypts. HTTP2 without it has that of the zero TLS.
+	TLS *TLS `json:"tls,omitempty"`
+	// H2 is how HTTP2 and H2C are spoken.
+	H2 H2 `json:"h2"`
+	// Streams is how many requests may be on a connection of HTTP2 or H2C at
+	// a time, where the peer allows as many; 0 = 100.
+	Streams int `json:"streams,omitempty"`
+	// Pipeline is how many requests may be on a connection of HTTP1 at a
+	// time, written without waiting for answers; 0 = 1.
+	Pipeline int `json:"pipeline,omitempty"`
+	// GRPC, when set, makes requests calls, over HTTP2 or H2C.
+	GRPC *GRPC `json:"grpc,omitempty"`
+
 	// Method is the request method; "" = GET.
 	Method string `json:"method,omitempty"`
 	// Path is the request target with its query; "" = "/".
@@ -57,17 +111,39 @@ type Spec struct {
 	// Headers are added in this order. Host, Content-Length,
 	// Transfer-Encoding, Connection and Expect are not the user's to set.
 	Headers []Header `json:"headers,omitempty"`
+	// Generated are more headers, made by number and size.
+	Generated GeneratedHeaders `json:"generated_headers"`
 	// Body is sent with every request, with its Content-Length.
 	Body string `json:"body,omitempty"`
+	// BodyBytes is the length of a body that is made in the place of Body;
+	// 0 = none, at most 1 GiB.
+	BodyBytes int64 `json:"body_bytes,omitempty"`
+
 	// Arrival is the shape of arrivals; "" = Jitter.
 	Arrival Arrival `json:"arrival,omitempty"`
+	// BurstSize is how many arrivals of a target come at once with Burst, at least 1.
+	BurstSize int `json:"burst,omitempty"`
+	// Coarse, when set, puts each arrival off to the next multiple of it
+	// within the window, so that those of one interval come together. It
+	// saves CPU and changes what the server costs; at most 1 s.
+	Coarse time.Duration `json:"coarse_ns,omitempty"`
+	// Queue is how many arrivals of a target may wait for a connection that
+	// can take them. A server that has stood still is then loaded above the
+	// rate until they are gone. 0 = none: they are overflow.
+	Queue int `json:"queue,omitempty"`
+	// Reuse is which connection takes a request; "" = RoundRobin.
+	Reuse Reuse `json:"reuse,omitempty"`
+	// Churn closes connections after a number of requests.
+	Churn Churn `json:"churn"`
+
 	// Timeout bounds one request from its write to the last byte of the
-	// answer, after which it has failed and its connection is replaced;
-	// 0 = 10 s, at most one hour.
+	// answer, after which it has failed and its connection is replaced (on
+	// HTTP/2: its stream is reset); 0 = 10 s, at most one hour.
 	Timeout time.Duration `json:"timeout_ns,omitempty"`
 	// MaxLate is how late the generator may send an arrival for reasons of
 	// its own (it did not get its CPU). A later one is overflow, so that a
-	// stopped generator makes no burst when it wakes; 0 = 100 ms.
+	// stopped generator makes no burst when it wakes: what it catches up is
+	// at most the arrivals of this time. 0 = 100 ms.
 	MaxLate time.Duration `json:"max_late_ns,omitempty"`
 	// ConnectRate is connections opened per second over all targets, so that
 	// a cold server is not stormed; 0 = 1000.
@@ -80,15 +156,34 @@ type Spec struct {
 func (s Spec) withDefaults() Spec {
 	setDefault(&s.Connections, 32)
 	setDefault(&s.Workers, 1)
+	setDefault(&s.Protocol, HTTP1)
+	if s.isH2() {
+		setDefault(&s.Streams, 100)
+	} else {
+		setDefault(&s.Pipeline, 1)
+	}
+	if s.Protocol == HTTP2 && s.TLS == nil {
+		s.TLS = &TLS{}
+	}
 	setDefault(&s.Method, "GET")
 	setDefault(&s.Path, "/")
+	if s.Generated.Count > 0 {
+		setDefault(&s.Generated.Bytes, 64)
+		setDefault(&s.Generated.Sets, 1)
+	}
 	setDefault(&s.Arrival, Jitter)
+	setDefault(&s.Reuse, RoundRobin)
 	setDefault(&s.Timeout, 10*time.Second)
 	setDefault(&s.MaxLate, 100*time.Millisecond)
 	setDefault(&s.ConnectRate, 1000)
 	setDefault(&s.Expect.Status, 200)
 	return s
 }
+
+func (s Spec) isH2() bool { return s.Protocol == HTTP2 || s.Protocol == H2C }
+
+// depth is how many requests may be on one connection.
+func (s Spec) depth() int { return max(s.Streams, s.Pipeline) }
 
 func setDefault[T comparable](p *T, value T) {
 	var zero T
@@ -97,110 +192,8 @@ func setDefault[T comparable](p *T, value T) {
 	}
 }
 
-// Validate returns nil or an *InvalidError with the first problem.
-func (s Spec) Validate() error {
-	s = s.withDefaults()
-	if s.Rate != 0 {
-		if err := validateRate("Spec.Rate", s.Rate); err != nil {
-			return err
-		}
-	}
-	if err := validateRate("Spec.ConnectRate", s.ConnectRate); err != nil {
-		return err
-	}
-	switch {
-	case s.Connections < 0 || s.Connections > maxConnections:
-		return invalid("Spec.Connections", s.Connections, fmt.Sprintf("1 to %d for each target", maxConnections))
-	case s.Workers < 0 || s.Workers > maxWorkers:
-		return invalid("Spec.Workers", s.Workers, fmt.Sprintf("1 to %d", maxWorkers))
-	case s.Workers > s.Connections:
-		return invalid("Spec.Workers", s.Workers, fmt.Sprintf("at most the %d connections of a target, as workers do not share one", s.Connections))
-	case s.Timeout < 0 || s.Timeout > time.Hour:
-		return invalid("Spec.Timeout", s.Timeout, "above 0 and at most 1h")
-	case s.MaxLate < 0 || s.MaxLate > time.Hour:
-		return invalid("Spec.MaxLate", s.MaxLate, "above 0 and at most 1h")
-	case s.Expect.Status < 200 || s.Expect.Status > 599:
-		return invalid("Spec.Expect.Status", s.Expect.Status, "200 to 599")
-	case s.Expect.BodyBytes < 0:
-		return invalid("Spec.Expect.BodyBytes", s.Expect.BodyBytes, "0 (not checked) or more")
-	}
-	switch s.Arrival {
-	case Jitter, Uniform, Poisson:
-	default:
-		return invalid("Spec.Arrival", string(s.Arrival), `"jitter", "uniform" or "poisson"`)
-	}
-	return s.validateRequest()
-}
-
-const (
-	maxConnections = 100_000
-	maxWorkers     = 256
-)
-
-// validateRequest refuses what would break the framing of the request.
-func (s Spec) validateRequest() error {
-	if !isToken(s.Method) || s.Method == "CONNECT" {
-		return invalid("Spec.Method", s.Method, "an HTTP method other than CONNECT, such as GET")
-	}
-	if !strings.HasPrefix(s.Path, "/") || strings.ContainsFunc(s.Path, func(r rune) bool { return r <= ' ' || r >= 0x7f }) {
-		return invalid("Spec.Path", s.Path, "a path that begins with / and holds no spaces, control or non-ASCII characters (percent-encode them)")
-	}
-	if strings.ContainsFunc(s.Host, func(r rune) bool { return r <= ' ' || r >= 0x7f }) {
-		return invalid("Spec.Host", s.Host, "a host name without spaces and control characters")
-	}
-	for i, h := range s.Headers {
-		field := fmt.Sprintf("Spec.Headers[%d]", i)
-		if !isToken(h.Name) {
-			return invalid(field+".Name", h.Name, "a header name")
-		}
-		if strings.ContainsAny(h.Value, "\r\n\x00") {
-			return invalid(field+".Value", h.Value, "a value without line breaks")
-		}
-		switch strings.ToLower(h.Name) {
-		case "host", "content-length", "transfer-encoding", "connection", "expect":
-			return invalid(field+".Name", h.Name, "a header that the generator does not write itself (Host, Content-Length, Transfer-Encoding, Connection, Expect)")
-		}
-	}
-	return nil
-}
-
-func isToken(s string) bool {
-	return s != "" && !strings.ContainsFunc(s, func(r rune) bool {
-		return !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("!#$%&'*+-.^_`|~", r))
-	})
-}
-
-// maxRate is the highest rate whose slots are at least one nanosecond.
-const maxRate = 1e9
-
-func validateRate(field string, rate float64) error {
-	if math.IsNaN(rate) || rate <= 0 || rate > maxRate {
-		return invalid(field, formatRate(rate), "above 0 and at most 1e9 per second")
-	}
-	return nil
-}
-
 // Target is one address to load.
 type Target struct {
 	Name    string `json:"name"`
 	Address string `json:"address"` // host:port; a name is resolved once, in Connect
 }
-
-func validateTargets(targets []Target) error {
-	if len(targets) == 0 || len(targets) > maxTargets {
-		return invalid("Targets", unquoted(fmt.Sprintf("%d long", len(targets))), fmt.Sprintf("1 to %d targets", maxTargets))
-	}
-	for i, t := range targets {
-		field := fmt.Sprintf("Targets[%d].Address", i)
-		host, port, err := net.SplitHostPort(t.Address)
-		if err != nil || host == "" {
-			return invalid(field, t.Address, "host:port")
-		}
-		if n, err := strconv.ParseUint(port, 10, 16); err != nil || n == 0 {
-			return invalid(field, t.Address, "a port from 1 to 65535")
-		}
-	}
-	return nil
-}
-
-const maxTargets = 64

@@ -31,7 +31,7 @@ func TestSpecRefusals(t *testing.T) {
 		{"Spec.Headers[0].Name", `"a b"`, Spec{Headers: []Header{{"a b", ""}}}},
 		{"Spec.Headers[1].Value", `"x\r\ny"`, Spec{Headers: []Header{{"a", "b"}, {"c", "x\r\ny"}}}},
 		{"Spec.Headers[0].Name", `"content-LENGTH"`, Spec{Headers: []Header{{"content-LENGTH", "3"}}}},
-		{"Spec.Arrival", `"burst"`, Spec{Arrival: "burst"}},
+		{"Spec.Arrival", `"wave"`, Spec{Arrival: "wave"}},
 		{"Spec.Timeout", "-1s", Spec{Timeout: -time.Second}},
 		{"Spec.Timeout", "2h0m0s", Spec{Timeout: 2 * time.Hour}},
 		{"Spec.MaxLate", "-1s", Spec{MaxLate: -time.Second}},
@@ -58,8 +58,8 @@ func TestTargetRefusals(t *testing.T) {
 
 func TestRequestBytes(t *testing.T) {
 	target := Target{Address: "127.0.0.1:8080"}
-	require.Equal(t, "GET / HTTP/1.1\r\nHost: 127.0.0.1:8080\r\n\r\n", string(requestBytes(Spec{}.withDefaults(), target)))
+	require.Equal(t, "GET / HTTP/1.1\r\nHost: 127.0.0.1:8080\r\n\r\n", string(requestBytes(Spec{}.withDefaults(), target, 0)))
 	s := Spec{Method: "POST", Path: "/p?q=1", Host: "example", Headers: []Header{{"A", "1"}, {"B", ""}}, Body: "hello"}
-	require.Equal(t, "POST /p?q=1 HTTP/1.1\r\nHost: example\r\nA: 1\r\nB: \r\nContent-Length: 5\r\n\r\nhello", string(requestBytes(s.withDefaults(), target)))
-	require.Contains(t, string(requestBytes(Spec{Method: "PUT"}.withDefaults(), target)), "\r\nContent-Length: 0\r\n")
+	require.Equal(t, "POST /p?q=1 HTTP/1.1\r\nHost: example\r\nA: 1\r\nB: \r\nContent-Length: 5\r\n\r\nhello", string(requestBytes(s.withDefaults(), target, 0)))
+	require.Contains(t, string(requestBytes(Spec{Method: "PUT"}.withDefaults(), target, 0)), "\r\nContent-Length: 0\r\n")
 }

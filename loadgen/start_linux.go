@@ -1,6 +1,7 @@
 package loadgen
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"net"
@@ -31,6 +32,7 @@ func (g *Generator) start(ctx context.Context) error {
 	}
 	for id := range g.spec.Workers {
 		w := newWorker(id, g.spec, g.clock, g.targets, addresses)
+		w.progress = &g.progress[id]
 		if g.ownProcess {
 			w.holdBelow = holdBelow
 		}
@@ -53,21 +55,43 @@ func newWorker(id int, s Spec, clock monotonic, targets []Target, addresses []sy
 		jobs:    make(chan job),
 		results: make(chan error),
 		targets: make([]workerTarget, len(targets)),
+		named:   targets,
 	}
 	w.stats.lateness = newHistogram()
 	// Connections c of a target with c ≡ id modulo the number of workers.
 	share := int32((s.Connections - id + s.Workers - 1) / s.Workers)
+	w.depth = int32(s.depth())
 	w.conns = make([]conn, int(share)*len(targets))
-	w.lost = make([]lostRequest, 0, len(w.conns))
+	w.requests = make([]request, len(w.conns)*s.depth())
+	w.dirty = make([]int32, 0, len(w.conns))
+	for r := range w.requests {
+		w.requests[r] = request{conn: int32(r / s.depth()), older: -1, newer: -1}
+	}
+	sets := max(s.Generated.Sets, 1)
 	for k := range w.targets {
 		t := &w.targets[k]
 		*t = workerTarget{
-			address: addresses[k], request: requestBytes(s, targets[k]),
-			first: int32(k) * share, size: share, turn: -1, down: make([]int32, share),
-			response: newHistogram(), service: newHistogram(),
+			address: addresses[k], set: -1, requests: make([][]byte, sets),
+			first: int32(k) * share, size: share, down: make([]int32, share),
+			ready:    newReadySet(s.Reuse, int32(k)*share, share),
+			lost:     newRing[lostRequest](int(share * w.depth)),
+			queue:    newRing[int64](int(w.part(int64(s.Queue)))),
+			response: newHistogram(), service: newHistogram(), queued: newHistogram(), handshake: newHistogram(),
+		}
+		if !s.isH2() {
+			for i := range t.requests {
+				t.requests[i] = requestBytes(s, targets[k], i)
+			}
+			t.block = bytes.Repeat(t.requests[0], s.Pipeline)
+		}
+		if s.isH2() {
+			t.h2 = newH2Options(s, targets[k])
 		}
 		for i := t.first; i < t.first+share; i++ {
-			w.conns[i] = conn{target: int32(k), fd: -1, older: -1, newer: -1}
+			w.conns[i] = conn{target: int32(k), fd: -1, first: i * w.depth, before: -1, after: -1}
+			if s.isH2() {
+				w.conns[i].h2 = newH2Conn(w, i)
+			}
 			t.putDown(i)
 		}
 	}
@@ -86,6 +110,11 @@ func (w *worker) openDescriptors() error {
 	}
 	if err = sys.EpollAdd(w.epfd, w.wakefd, unix.EPOLLIN|unix.EPOLLET, wakeToken); err != nil {
 		return fmt.Errorf("epoll_ctl: %w", err)
+	}
+	if w.spec.TLS != nil {
+		if w.tls, err = newHandshaker(w); err != nil {
+			return err
+		}
 	}
 	if _, errno := sys.EpollWaitNanoseconds(w.epfd, w.events, 0); errno != unix.ENOSYS {
 		return nil

@@ -14,6 +14,19 @@ type Window struct {
 	// Rate is requests per second for each target, taken to 1e-9 of a
 	// request per second; 0 = Spec.Rate.
 	Rate float64 `json:"rate,omitempty"`
+	// InFlight, when set, makes the loop closed: it is how many requests each
+	// target always has in flight, each being followed by the next as soon as
+	// it has ended. The rate is then what the slowest party can do; what that
+	// says about the server depends on who the slowest is, see
+	// GeneratorReport.Headroom.
+	InFlight int `json:"in_flight,omitempty"`
+	// Idle sends nothing and holds the connections.
+	Idle bool `json:"idle,omitempty"`
+	// Ramp and WarmUp come before the window, in this order: arrivals at a
+	// rate that rises in a straight line from nothing, and at the whole rate.
+	// None of them is in the results. A closed loop has no ramp.
+	Ramp   time.Duration `json:"ramp_ns,omitempty"`
+	WarmUp time.Duration `json:"warm_up_ns,omitempty"`
 	// Duration is how long arrivals are due. Each target is due
 	// Rate × Duration of them, rounded to the nearest whole number.
 	Duration time.Duration `json:"duration_ns"`
@@ -24,17 +37,15 @@ type Window struct {
 	// open is in flight at the end, and its connection is replaced before
 	// the next window; 0 = 5 s.
 	Drain time.Duration `json:"drain_ns,omitempty"`
+	// ProgressEvery, when set, keeps Progress up to date.
+	ProgressEvery time.Duration `json:"progress_every_ns,omitempty"`
 }
 
 // resolve checks w against the generator's spec and targets and fills in
 // what zeros stand for.
 func (w Window) resolve(s Spec, targets int) (Window, error) {
-	setDefault(&w.Rate, s.Rate)
 	setDefault(&w.Drain, 5*time.Second)
-	if w.Rate == 0 {
-		return w, invalid("Window.Rate", 0, "a rate here or in Spec.Rate")
-	}
-	if err := validateRate("Window.Rate", w.Rate); err != nil {
+	if err := w.resolveLoop(s); err != nil {
 		return w, err
 	}
 	if w.Duration <= 0 || w.Duration > maxDuration {
@@ -42,6 +53,9 @@ func (w Window) resolve(s Spec, targets int) (Window, error) {
 	}
 	if w.Drain < 0 || w.Drain > time.Hour {
 		return w, invalid("Window.Drain", w.Drain, "above 0 and at most 1h")
+	}
+	if w.ProgressEvery < 0 {
+		return w, invalid("Window.ProgressEvery", w.ProgressEvery, "0 (never) or more")
 	}
 	if w.Targets == nil {
 		for i := range targets {
@@ -62,8 +76,37 @@ func (w Window) resolve(s Spec, targets int) (Window, error) {
 		}
 		seen[t] = true
 	}
-	_, err := newSchedule(s.Arrival, w)
+	_, err := newSchedule(s, w)
 	return w, err
 }
+
+// resolveLoop checks what says how many requests there are.
+func (w *Window) resolveLoop(s Spec) error {
+	capacity := s.Connections * s.depth()
+	switch {
+	case w.InFlight < 0 || w.InFlight > capacity:
+		return invalid("Window.InFlight", w.InFlight, fmt.Sprintf("1 to %d, which %d connections with %d requests each can have", capacity, s.Connections, s.depth()))
+	case w.Ramp < 0 || w.Ramp > maxDuration:
+		return invalid("Window.Ramp", w.Ramp, fmt.Sprintf("0 (none) to %v", maxDuration))
+	case w.WarmUp < 0 || w.WarmUp > maxDuration:
+		return invalid("Window.WarmUp", w.WarmUp, fmt.Sprintf("0 (none) to %v", maxDuration))
+	case w.Idle && (w.InFlight != 0 || w.Rate != 0 || w.Ramp != 0 || w.WarmUp != 0):
+		return invalid("Window.Idle", true, "no Rate, InFlight, Ramp and WarmUp with it")
+	case w.InFlight > 0 && w.Rate != 0:
+		return invalid("Window.Rate", formatRate(w.Rate), "0 with InFlight: a loop is closed or has a rate")
+	case w.InFlight > 0 && w.Ramp != 0:
+		return invalid("Window.Ramp", w.Ramp, "0 with InFlight")
+	case w.InFlight > 0 || w.Idle:
+		return nil
+	}
+	setDefault(&w.Rate, s.Rate)
+	if w.Rate == 0 {
+		return invalid("Window.Rate", 0, "a rate here or in Spec.Rate")
+	}
+	return validateRate("Window.Rate", w.Rate)
+}
+
+// open tells whether the window has a schedule.
+func (w Window) open() bool { return w.InFlight == 0 && !w.Idle }
 
 const maxDuration = 7 * 24 * time.Hour

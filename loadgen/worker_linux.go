@@ -4,7 +4,6 @@ import (
 	"runtime"
 	"sync/atomic"
 	"syscall"
-	"time"
 
 	"github.com/HdrHistogram/hdrhistogram-go"
 	"github.com/tareperf/tare/internal/sys"
@@ -34,25 +33,32 @@ type worker struct {
 	// scheduler: 0 in a process that has other work for it.
 	holdBelow int64
 
-	targets []workerTarget
-	conns   []conn
-	events  []sys.EpollEvent
-	buf     []byte
-	jobs    chan job
-	results chan error
+	targets  []workerTarget
+	conns    []conn
+	requests []request
+	depth    int32   // requests for each connection
+	dirty    []int32 // connections to flush after this round
+	named    []Target
+	tls      *handshaker // nil = plain
+	events   []sys.EpollEvent
+	buf      []byte
+	jobs     chan job
+	results  chan error
 
 	// Waiting list of requests and connects, oldest first: all have the same
 	// time-out, so the order of starting is the order of expiry.
 	oldest, newest int32
-	lost           []lostRequest // to be sent again after this round of events
 
 	interrupt   atomic.Bool // set from outside, looked at on a wake event
 	interrupted bool
-	inFlight    int64
+	inFlight    int64           // requests that were sent and have not ended
+	waiting     int64           // lost requests and queued arrivals, which wait for a connection
+	closedUntil int64           // end of a closed loop; 0 = none
 	filling     bool            // a connect that fails is an error of the job
 	connectErr  *connectFailure // the first such
 
-	stats workerStats
+	stats    workerStats
+	progress *progressSlot
 }
 
 // workerStats is what one window adds up; it is reset before each.
@@ -69,27 +75,41 @@ type workerStats struct {
 // workerTarget is a worker's share of one target.
 type workerTarget struct {
 	address     sys.SocketAddress
-	request     []byte
-	first, size int32 // its connections in worker.conns
-	turn        int32 // round robin: the last one used
-	idle, open  int32
+	requests    [][]byte // HTTP/1.1, one for each set of headers
+	block       []byte   // the first of them as often as fits on a connection
+	set         int      // the last one used
+	first, size int32    // its connections in worker.conns
+	ready       readySet
+	open        int32   // connections that are open
+	opening     int32   // and that are about to be
 	down        []int32 // connections to open again, used as a queue of size entries
 	downHead    int32
 	downCount   int32
+	urgent      int32 // connections to open at once
 	nextOpen    int64 // not before this time
 	backoff     int64
 	wanted      bool // by the window: only then its connections are replaced
 	inFlight    int64
+	inFlightMax int64             // of a closed loop
+	lost        ring[lostRequest] // to be sent again
+	queue       ring[int64]       // arrivals that wait, by their intended time
+	measured    int64             // requests intended before belong to warm
 	counts      Counts
-	openedAtEnd int64 // counts of the last window, which are reported already
-	closedAtEnd int64
+	warm        Counts
+	atEnd       Counts     // of the last window, which are reported already
+	h2          *h2Options // what its HTTP/2 connections share
 	response    *hdrhistogram.Histogram
 	service     *hdrhistogram.Histogram
+	queued      *hdrhistogram.Histogram
+	handshake   *hdrhistogram.Histogram
 }
 
-type lostRequest struct {
-	target   int32
-	intended int64
+// nextSet is the set of headers for the next request.
+func (t *workerTarget) nextSet() int {
+	if t.set++; t.set >= len(t.requests) {
+		t.set = 0
+	}
+	return t.set
 }
 
 type jobKind uint8
@@ -104,10 +124,13 @@ type job struct {
 	kind     jobKind
 	targets  []int // jobFill: which
 	deadline int64 // jobFill: give up then
-	start    int64 // jobRun
+	start    int64 // jobRun, of the lead
 	cursor   *cursor
+	measured int64 // jobRun: start of the measured part
 	end      int64 // jobRun: end of the schedule
 	drain    int64
+	inFlight int   // jobRun: of a closed loop, for each target
+	publish  int64 // jobRun: how often progress is left; 0 = never
 }
 
 // serve is the worker's thread. The thread ends with it: it stays locked.
@@ -131,73 +154,6 @@ func (w *worker) serve() {
 	}
 	w.closeAll()
 	w.results <- nil
-}
-
-// run sends the worker's arrivals and waits for the answers. Time inside is
-// spent in the calls to the kernel; everything else was prepared.
-func (w *worker) run(j job) error {
-	cpuBefore, err := sys.ThreadCPUClock(w.tid)
-	if err != nil {
-		return err
-	}
-	c := j.cursor
-	drainEnd := j.end + j.drain
-	offset, target, more := c.next()
-	next := j.start + offset
-	batch := 0
-	for {
-		now := w.clock.now()
-		released := 0
-		for more && next <= now && released < maxRelease && !w.interrupted {
-			if w.arrive(target, next, now) {
-				batch++
-			}
-			released++
-			// The last arrival may lie behind the end, in a slot that rounding
-			// up the count has added.
-			drainEnd = max(drainEnd, next+j.drain)
-			offset, target, more = c.next()
-			next = j.start + offset
-			now = w.clock.now()
-		}
-		due := more && next <= now
-		if !due && batch > 0 {
-			w.stats.batches[min(batch, maxBatch)]++
-			batch = 0
-		}
-		if w.interrupted && !w.stats.interrupted {
-			w.stats.interrupted = true
-			more, due = false, false
-			drainEnd = min(drainEnd, now+int64(time.Second))
-		}
-		w.expire(now)
-		quiet := w.inFlight == 0 && (now >= j.end || w.interrupted)
-		if !more && (quiet || now >= drainEnd) {
-			break
-		}
-		until := drainEnd
-		switch {
-		case more:
-			until = next
-		case w.inFlight == 0: // a window lasts its duration, so that counts over it are rates
-			until = j.end
-		}
-		until = min(until, w.reopen(now), w.nextExpiry())
-		if due {
-			until = now
-		}
-		w.poll(until, now)
-	}
-	w.abandon()
-	w.stats.start, w.stats.end = j.start, w.clock.now()
-	for k := range w.targets {
-		if t := &w.targets[k]; t.wanted {
-			t.openedAtEnd, t.closedAtEnd = t.counts.ConnectionsOpened, t.counts.ConnectionsClosed
-		}
-	}
-	cpuAfter, err := sys.ThreadCPUClock(w.tid)
-	w.stats.cpu = cpuAfter - cpuBefore
-	return err
 }
 
 // poll serves what has happened, waiting for it up to the time until.
@@ -225,60 +181,25 @@ func (w *worker) poll(until, now int64) {
 		event := &w.events[i]
 		switch event.Fd {
 		case wakeToken:
-			w.interrupted = w.interrupt.Load()
+			w.woken()
 		case timerToken:
 		default:
 			w.handle(event.Fd, event.Events)
 		}
 	}
-	if len(w.lost) > 0 {
-		w.resendLost()
+	w.flushDirty()
+	if w.waiting > 0 {
+		w.serveWaiting()
+		w.flushDirty()
 	}
 }
 
-// arrive sends one arrival or counts it as overflow; it tells which.
-func (w *worker) arrive(target int, intended, now int64) bool {
-	t := &w.targets[target]
-	t.counts.Scheduled++
-	if now-intended > int64(w.spec.MaxLate) {
-		t.counts.Overflow++
-		t.counts.OverflowLate++
-		return false
+// woken is what another thread wants.
+func (w *worker) woken() {
+	w.interrupted = w.interrupt.Load()
+	if w.tls != nil {
+		w.handshakesDone()
 	}
-	i := t.pick(w.conns)
-	if i < 0 {
-		t.counts.Overflow++
-		if t.open == 0 {
-			t.counts.OverflowDown++
-		} else {
-			t.counts.OverflowBusy++
-		}
-		return false
-	}
-	record(w.stats.lateness, now-intended)
-	t.counts.Sent++
-	t.inFlight++
-	t.counts.MaxInFlight = max(t.counts.MaxInFlight, t.inFlight)
-	w.inFlight++
-	w.stats.maxInFlight = max(w.stats.maxInFlight, w.inFlight)
-	w.send(i, intended, now, false)
-	if len(w.lost) > 0 {
-		w.resendLost()
-	}
-	return true
 }
 
-// pick is the next idle connection in turn, or -1.
-func (t *workerTarget) pick(conns []conn) int32 {
-	if t.idle == 0 {
-		return -1
-	}
-	for {
-		if t.turn++; t.turn >= t.size {
-			t.turn = 0
-		}
-		if i := t.first + t.turn; conns[i].state == connIdle {
-			return i
-		}
-	}
-}
+func (w *worker) isH2() bool { return w.spec.isH2() }

@@ -64,10 +64,27 @@ func Analyze(times []int64, s Schedule) (Analysis, error) {
 	}
 	return Analysis{
 		Arrivals: len(t),
-		Rate:     float64(len(t)-1) * 1e9 / float64(t[len(t)-1]-t[0]),
+		Rate:     rateOf(t),
 		Bunches:  bunches(t, bunchShare*1e9/s.Rate),
 		Error:    errorOf(t, s.Rate),
 	}, nil
+}
+
+// rateOf is the slope of the count over time by least squares: unlike the count
+// over the time from the first to the last, it is not higher for bunches that
+// happen to stand at both ends.
+func rateOf(t []int64) float64 {
+	middle, mean := float64(len(t)-1)/2, 0.0
+	for _, at := range t {
+		mean += float64(at-t[0]) / float64(len(t))
+	}
+	both, square := 0.0, 0.0
+	for k, at := range t {
+		x := float64(at-t[0]) - mean
+		both += x * (float64(k) - middle)
+		square += x * x
+	}
+	return both / square * 1e9
 }
 
 func bunches(t []int64, gap float64) Bunches {

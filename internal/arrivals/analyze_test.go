@@ -25,6 +25,8 @@ func TestAnalyzeKnownSchedules(t *testing.T) {
 
 	a, err := Analyze(at(n, exact), Schedule{Rate: rate})
 	require.NoError(t, err)
+	require.InEpsilon(t, rate, a.Rate, 1e-9)
+	a.Rate = rate
 	require.Equal(t, Analysis{Arrivals: n, Rate: rate, Bunches: Bunches{1, 1, 1}}, a)
 
 	// 20 at once, each 10 ms.
@@ -32,6 +34,7 @@ func TestAnalyzeKnownSchedules(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, Bunches{20, 20, 20}, a.Bunches)
 	require.EqualValues(t, 5_000_000, a.Error.Max)
+	require.InEpsilon(t, rate, a.Rate, 1e-4) // no more for the bunches at both ends
 	require.InEpsilon(t, 2_500_000, a.Error.P50, 0.01)
 
 	// One late by 3 ms moves nothing else.

@@ -26,7 +26,7 @@
 //
 // All of it is about what is left after [Schedule].Skip, in nanoseconds.
 //
-//   - Rate: arrivals less one, over the time from the first to the last.
+//   - Rate: the slope of the count over time, by least squares.
 //   - Error: |t_k − (t0 + k/rate)| of the k-th arrival, with the t0 that is the
 //     median of t_k − k/rate: the start that is best for the generator. A
 //     generator at another rate than asked drifts away, one that bunches is

@@ -27,45 +27,59 @@ call:
 	BNE  call
 	RET
 
-// func thread(n, wait uint64) int64
+// func thread(n, wait, generations uint64) int64
 //
-// The new thread shares the caller's stack pointer (stack 0) and must not use
-// it: it lives in registers.
-TEXT ·thread(SB), NOSPLIT|NOFRAME, $0-24
+// A new thread shares its maker's stack pointer (stack 0) and must not use it:
+// it lives in registers.
+TEXT ·thread(SB), NOSPLIT|NOFRAME, $0-32
 	MOVD n+0(FP), R19
 	MOVD wait+8(FP), R20
-	MOVD $0x50f00, R0    // CLONE_VM FS FILES SIGHAND THREAD SYSVSEM
-	MOVD ZR, R1          // stack: the caller's
-	MOVD ZR, R2          // parent's tid: not stored
-	MOVD ZR, R3          // thread-local storage: none
-	MOVD ZR, R4          // tid to clear at the end: none
-	MOVD $220, R8        // clone
+	MOVD generations+16(FP), R21
+	MOVD $0x50f00, R0            // CLONE_VM FS FILES SIGHAND THREAD SYSVSEM
+	MOVD ZR, R1                  // stack: the caller's
+	MOVD ZR, R2                  // parent's tid: not stored
+	MOVD ZR, R3                  // thread-local storage: none
+	MOVD ZR, R4                  // tid to clear at the end: none
+	MOVD $220, R8                // clone
 	SVC
 	CBZ  R0, child
-	MOVD R0, ret+16(FP)
+	MOVD R0, ret+24(FP)
 	RET
 
 child:
-	CBZ R20, rounds
+	MOVD R19, R22
+	CBZ  R20, rounds
 
 wait:
-	MOVD $gate<>(SB), R0
+	MOVD  $gate<>(SB), R0
 	LDARW (R0), R1
-	CBNZ R1, rounds
-	MOVD $0x80, R1    // FUTEX_WAIT, private
-	MOVD ZR, R2       // while it is 0
-	MOVD ZR, R3       // without end
-	MOVD $98, R8      // futex
+	CBNZ  R1, rounds
+	MOVD  $0x80, R1       // FUTEX_WAIT, private
+	MOVD  ZR, R2          // while it is 0
+	MOVD  ZR, R3          // without end
+	MOVD  $98, R8         // futex
 	SVC
-	B    wait
+	B     wait
 
 rounds:
 	NOP49
 	NOP49
-	SUBS $1, R19, R19
+	SUBS $1, R22, R22
 	BNE  rounds
+	SUBS $1, R21, R21
+	BEQ  end
+	MOVD $0x50f00, R0
+	MOVD ZR, R1
+	MOVD ZR, R2
+	MOVD ZR, R3
+	MOVD ZR, R4
+	MOVD $220, R8
+	SVC
+	CBZ  R0, child
+
+end:
 	MOVD ZR, R0
-	MOVD $93, R8      // exit, of this thread
+	MOVD $93, R8 // exit, of this thread
 	SVC
 	UNDEF
 

@@ -33,7 +33,7 @@ func (o options) boot(ctx context.Context, dir string, p programs, jobs []job.Jo
 		return "", err
 	}
 	files := filepath.Join(dir, "files.cpio")
-	if err := p.archive(files, jobs); err != nil {
+	if err := p.archive(files, o.kernel, jobs); err != nil {
 		return "", err
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, o.timeout, fmt.Errorf("the machine did not end within %v", o.timeout))

@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 
 	"github.com/tareperf/tare/internal/child"
 	"github.com/tareperf/tare/internal/pmuvm/job"
@@ -27,7 +28,11 @@ func (b builder) suites(ctx context.Context) (programs, []job.Job, error) {
 	if err := b.test(ctx, p, "/counters.test", "./counters", ""); err != nil {
 		return nil, nil, err
 	}
-	return p, testJob("counters", "/counters.test", "^TestPMU"), nil
+	if err := b.test(ctx, p, "/pmuvm.test", "./internal/pmuvm", ""); err != nil {
+		return nil, nil, err
+	}
+	jobs := countersJob("counters", "/counters.test")
+	return p, append(jobs, testJob("quickstart", "/pmuvm.test", "^TestPMUQuickstart$", nil, "-test.short")...), nil
 }
 
 func (b builder) init(ctx context.Context, p programs) error {
@@ -80,15 +85,16 @@ func finish(ctx context.Context, p *child.Process) error {
 	}
 }
 
-// archive writes the machine's first file system.
-func (p programs) archive(path string, jobs []job.Job) error {
+// archive writes the machine's first file system. The kernel's configuration,
+// if it is there, is where distributions put it: counters look at it.
+func (p programs) archive(path, kernel string, jobs []job.Job) error {
 	f, err := os.Create(path)
 	if err != nil {
 		return err
 	}
 	defer f.Close()
 	a := archive{w: f}
-	for _, d := range []string{"dev", "proc", "sys", "tmp"} {
+	for _, d := range []string{"boot", "dev", "proc", "sys", "tmp"} {
 		a.directory(d)
 	}
 	a.character("dev/console", 5, 1)
@@ -97,6 +103,13 @@ func (p programs) archive(path string, jobs []job.Job) error {
 		return err
 	}
 	a.file(job.File[1:], 0o644, text)
+	if release, ok := strings.CutPrefix(filepath.Base(kernel), "vmlinuz-"); ok {
+		config, err := os.ReadFile(filepath.Join(filepath.Dir(kernel), "config-"+release))
+		if err != nil {
+			return err
+		}
+		a.file("boot/config-"+release, 0o644, config)
+	}
 	for at, from := range p {
 		data, err := os.ReadFile(from)
 		if err != nil {

@@ -9,10 +9,10 @@
 // binaries in it.
 //
 // Time there is counted, not measured: each instruction takes two virtual
-// nanoseconds (-icount shift=1) and a cycle is one virtual nanosecond, so
-// every run counts the same, nothing is stolen, and cycles are twice the
-// instructions. Idle time is skipped (sleep=off). What it cannot show is what
-// caches, speculation or frequency do.
+// nanoseconds (-icount shift=1) and a cycle is one virtual nanosecond, so cycles
+// are twice the instructions, how busy the host is does not matter, and nothing
+// is stolen. Idle time is skipped (sleep=off). What it cannot show is what
+// caches, speculation and frequencies do.
 //
 // With -mutants, faults are put into package counters one at a time, and the
 // tests that are named for each must fail.
@@ -90,14 +90,19 @@ const testsMachine = "TARE_PMU_MACHINE=1"
 // required: what is absent in the machine is a failure there.
 const required = "TARE_REQUIRE=pmu,emulated pmu,perf,ptrace,root,cgroup,cpus"
 
-// testJob lists the tests that match, and runs them on CPU 0 (what a test moves
-// elsewhere it moves itself).
-func testJob(name, path, pattern string, args ...string) []job.Job {
+// testJob lists the tests that match, and runs them.
+func testJob(name, path, pattern string, cpus []int, args ...string) []job.Job {
 	env := []string{testsMachine, required}
 	return []job.Job{
 		{Name: name + listSuffix, Path: path, Args: []string{"-test.list", pattern}, Env: env},
-		{Name: name, Path: path, Args: append([]string{"-test.run", pattern, "-test.v", "-test.timeout", "240s"}, args...), Env: env, CPUs: []int{0}},
+		{Name: name, Path: path, Args: append([]string{"-test.run", pattern, "-test.v", "-test.timeout", "240s"}, args...), Env: env, CPUs: cpus},
 	}
+}
+
+// countersJob runs the tests of package counters. What they move to other CPUs
+// they move themselves.
+func countersJob(name, path string, args ...string) []job.Job {
+	return testJob(name, path, "^TestPMU", []int{0}, args...)
 }
 
 func moduleRoot() (string, error) {

@@ -70,4 +70,16 @@ var mutants = []mutant{
 		new:      "return nil, &OpenError{Event: events[0].name,",
 		mustFail: []string{"TestPMULacksEvent"},
 	},
+	{
+		name: "pinned", file: "events_linux.go",
+		old:      "bits |= unix.PerfBitDisabled",
+		new:      "bits |= unix.PerfBitDisabled | unix.PerfBitPinned",
+		mustFail: []string{"TestPMUMultiplexedIsRefused"},
+	},
+	{
+		name: "end-of-file-is-no-error", file: "group_linux.go",
+		old:      "case errors.Is(err, io.EOF):\n\t\treturn nil, &EndOfFileError{g.pid}",
+		new:      "case errors.Is(err, io.EOF):\n\t\treturn &Group{}, nil",
+		mustFail: []string{"TestPMUPinnedGroupEndsAsEndOfFile"},
+	},
 }

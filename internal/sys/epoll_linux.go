@@ -66,3 +66,8 @@ func EpollWaitMilliseconds(epfd int, events []EpollEvent, timeoutMilliseconds in
 		uintptr(timeoutMilliseconds), 0, 0)
 	return int(n), errno
 }
+
+// EpollDelete takes fd out of epfd, which forgets its events.
+func EpollDelete(epfd, fd int) error {
+	return unix.EpollCtl(epfd, unix.EPOLL_CTL_DEL, fd, nil)
+}

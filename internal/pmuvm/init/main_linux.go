@@ -39,6 +39,10 @@ func run() error {
 			return fmt.Errorf("mount %s: %w", m.at, err)
 		}
 	}
+	// Without this no cgroup below could have CPUs of its own.
+	if err := os.WriteFile("/sys/fs/cgroup/cgroup.subtree_control", []byte("+cpuset +cpu"), 0); err != nil {
+		return err
+	}
 	if err := loopback(); err != nil {
 		return fmt.Errorf("bring up the loopback interface: %w", err)
 	}
