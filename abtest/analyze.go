@@ -130,10 +130,34 @@ func Analyze(r Record) (Result, error) {
 	return result, nil
 }
 
+// inTime numbers some of all rounds by their place among those that were run: a
+// discarded one leaves a gap, which the search for drift and serial correlation
+// must see.
+func inTime(all, some []RoundRecord) []int {
+	type key struct{ index, attempt, block int }
+	of := func(r RoundRecord) key { return key{r.Index, r.Attempt, r.Block} }
+	at := map[key]int{}
+	for i, r := range all {
+		at[of(r)] = i
+	}
+	places, rising := make([]int, len(some)), true
+	for i, r := range some {
+		places[i] = at[of(r)]
+		rising = rising && (i == 0 || places[i] > places[i-1])
+	}
+	for i := range places {
+		if !rising { // the record does not tell its tries apart
+			places[i] = i
+		}
+	}
+	return places
+}
+
 // pairs extracts one paired round per record round in which both arms have
 // samples: in Duet the window in which they met, in Restart all their runs.
-func pairs(rounds []RoundRecord, starts map[int][]string, base, variant string) []stats.Round {
+func pairs(all, rounds []RoundRecord, starts map[int][]string, base, variant string) []stats.Round {
 	var out []stats.Round
+	places := inTime(all, rounds)
 	for i, round := range rounds {
 		a, b := meet(round, base, variant)
 		if len(a) == 0 || len(b) == 0 {
@@ -151,7 +175,7 @@ func pairs(rounds []RoundRecord, starts map[int][]string, base, variant string) 
 		default:
 			order = -1
 		}
-		out = append(out, stats.Round{Index: i, Block: round.Block, Order: order, Baseline: pool(a), Variant: pool(b)})
+		out = append(out, stats.Round{Index: places[i], Block: round.Block, Order: order, Baseline: pool(a), Variant: pool(b)})
 	}
 	return out
 }
@@ -223,7 +247,7 @@ func pool(samples []Sample) stats.Arm {
 
 func newRow(r Record, base, variant string, kept []RoundRecord, starts map[int][]string) Row {
 	row := Row{Experiment: r.Session.Name, Arm: variant, Baseline: base}
-	rounds := pairs(kept, starts, base, variant)
+	rounds := pairs(r.Rounds, kept, starts, base, variant)
 	est, err := stats.FromRounds(rounds, stats.Options{})
 	row.Estimate = est
 	if err != nil {
@@ -233,7 +257,7 @@ func newRow(r Record, base, variant string, kept []RoundRecord, starts map[int][
 	row.BaselineBusy, row.VariantBusy = busy(kept, base, variant)
 	whole := wholeRounds(r)
 	if len(whole) > len(kept) {
-		if e, err := stats.FromRounds(pairs(whole, starts, base, variant), stats.Options{}); err == nil {
+		if e, err := stats.FromRounds(pairs(r.Rounds, whole, starts, base, variant), stats.Options{}); err == nil {
 			row.WithFailed = &e
 		}
 	}

@@ -178,7 +178,7 @@ func (row Row) text(b *strings.Builder, m counters.Metric) {
 	} else {
 		fmt.Fprintf(b, "  no floor; ")
 	}
-	fmt.Fprintf(b, "for the whole family [%+.2f, %+.2f], Holm p %.2g; ", row.Simultaneous.Low, row.Simultaneous.High, row.HolmP)
+	fmt.Fprintf(b, "for the whole family [%+.2f, %+.2f], Holm p %.2g, this session only; ", row.Simultaneous.Low, row.Simultaneous.High, row.HolmP)
 	units := "rounds"
 	if row.Estimate.Blocks != nil {
 		units = "blocks" // what the interval is computed over

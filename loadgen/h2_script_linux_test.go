@@ -36,7 +36,6 @@ func newH2Script(t testing.TB, play func(p *h2Peer, n int)) *script {
 		p.coder = hpack.NewEncoder(&p.block)
 		p.AllowIllegalWrites = true
 		play(p, n)
-		p.out.Flush()
 	})
 }
 

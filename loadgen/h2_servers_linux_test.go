@@ -53,7 +53,7 @@ func TestH2AgainstGo(t *testing.T) {
 	for _, workers := range []int{1, 2} {
 		served.Store(0)
 		g := connected(t, Spec{
-			Protocol: H2C, Connections: 4, Streams: 20, Workers: workers, Method: "POST", Path: "/a?b=c", Host: "some.host",
+			Protocol: H2C, Connections: 4, Streams: 100, Workers: workers, Method: "POST", Path: "/a?b=c", Host: "some.host",
 			Headers: []Header{{"X-User", "value"}}, Generated: GeneratedHeaders{Count: 5, Bytes: 40, Sets: 3}, BodyBytes: body,
 			Expect: Expect{Status: 201, BodyBytes: answer},
 		}, target)
@@ -63,6 +63,25 @@ func TestH2AgainstGo(t *testing.T) {
 		require.Zero(t, wrong.Load())
 		require.EqualValues(t, 150*answer, c.BodyBytes)
 		require.Greater(t, c.BytesOut, int64(150*body))
+	}
+}
+
+// Two targets get the same number of requests, over connections of their own.
+func TestH2Duet(t *testing.T) {
+	var served [2]atomic.Int64
+	var targets []Target
+	for i := range served {
+		targets = append(targets, h2cTarget(t, func(w http.ResponseWriter, r *http.Request) {
+			served[i].Add(1)
+			io.WriteString(w, r.Host)
+		}))
+	}
+	g := connected(t, Spec{Protocol: H2C, Connections: 4, Streams: 100, Workers: 2}, targets...)
+	r := runWindow(t, g, Window{Rate: 400, Duration: 500 * time.Millisecond})
+	for i := range served {
+		require.EqualValues(t, 200, served[i].Load())
+		require.EqualValues(t, 200, r.Targets[i].Completed)
+		require.EqualValues(t, 200*len(targets[i].Address), r.Targets[i].BodyBytes)
 	}
 }
 
@@ -92,6 +111,10 @@ func TestH2HeaderTableBytes(t *testing.T) {
 func TestH2AgainstRealServers(t *testing.T) {
 	for name, start := range map[string]func(context.Context, realserver.Options) (*realserver.Server, error){
 		"nginx": realserver.StartNginx, "envoy": realserver.StartEnvoy, "haproxy": realserver.StartHAProxy, "apache2": realserver.StartApache,
+		"envoy-1.36.2": func(ctx context.Context, o realserver.Options) (*realserver.Server, error) {
+			o.Version = "1.36.2"
+			return realserver.StartEnvoy(ctx, o)
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
@@ -104,18 +127,32 @@ func TestH2AgainstRealServers(t *testing.T) {
 			}
 			require.NoError(t, err)
 			defer func() { require.NoError(t, s.Stop()) }()
-			before, err := s.Requests(ctx)
-			require.NoError(t, err)
-			g := connected(t, Spec{Protocol: H2C, Connections: 8, Streams: 10, Expect: Expect{BodyBytes: 1234}}, Target{name, s.H2C})
-			c := runH2(t, g, Window{Rate: 1000, Duration: time.Second})
-			require.EqualValues(t, 1000, c.Completed+c.Overflow)
-			require.Equal(t, c.Sent, c.Completed)
-			require.Zero(t, c.ConnectionsClosed+c.Resent+c.Resets+c.GoAways)
-			require.Eventually(t, func() bool {
-				after, err := s.Requests(ctx)
-				return err == nil && after-before == c.Completed
-			}, 5*time.Second, 20*time.Millisecond)
-			t.Logf("%s: %d answered, %d bytes of heads out and %d in for each", s.Name, c.Completed, c.HeaderBytesOut/c.Completed, c.HeaderBytesIn/c.Completed)
+			for _, over := range []struct {
+				protocol Protocol
+				address  string
+				tls      *TLS
+			}{{H2C, s.H2C, nil}, {HTTP2, s.TLS, &TLS{CAFile: s.Certificate}}} {
+				var before int64
+				require.Eventually(t, func() bool { // Apache makes its log a moment after it listens
+					before, err = s.Requests(ctx)
+					return err == nil
+				}, 5*time.Second, 20*time.Millisecond)
+				g := connected(t, Spec{Protocol: over.protocol, TLS: over.tls, Connections: 8, Streams: 10, Expect: Expect{BodyBytes: 1234}}, Target{name, over.address})
+				c := runH2(t, g, Window{Rate: 1000, Duration: time.Second / 2})
+				require.EqualValues(t, 500, c.Completed+c.Overflow)
+				require.Equal(t, c.Sent, c.Completed)
+				require.Zero(t, c.ConnectionsClosed+c.Resent+c.Resets+c.GoAways)
+				require.Equal(t, over.tls != nil, c.HandshakesFullBefore == 8)
+				require.NoError(t, g.Close()) // Apache counts the last request of a connection when something else happens on it
+				var counted int64
+				for deadline := time.Now().Add(5 * time.Second); counted != c.Completed && time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
+					after, err := s.Requests(ctx)
+					require.NoError(t, err)
+					counted = after - before
+				}
+				require.Equal(t, c.Completed, counted)
+				t.Logf("%s over %s: %d answered, %d bytes of heads out and %d in for each", s.Name, over.protocol, c.Completed, c.HeaderBytesOut/c.Completed, c.HeaderBytesIn/c.Completed)
+			}
 		})
 	}
 }

@@ -65,6 +65,7 @@ func blocked(x sample, block []int, o Options) (Estimate, error) {
 		at[b] = append(at[b], i)
 	}
 	means := sample{null: x.null}
+	_, means.roundSD = moments(x.values)
 	var inverse, within, wdf float64
 	unequal := false
 	for _, id := range ids {
@@ -74,6 +75,9 @@ func blocked(x sample, block []int, o Options) (Estimate, error) {
 		if x.base != nil {
 			means.base = append(means.base, mean(pick(x.base, idx)))
 			means.variant = append(means.variant, mean(pick(x.variant, idx)))
+		}
+		if x.index != nil {
+			means.index = append(means.index, mean(pick(x.index, idx)))
 		}
 		if x.order != nil { // duet: the start order is swapped from block to block
 			o := x.order[idx[0]]

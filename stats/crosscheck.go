@@ -20,9 +20,9 @@ func crossChecks(e *Estimate, x sample, o settled) {
 	// judge holds checked, the alternative at 95%, against the main interval.
 	judge := func(shown, checked *Alternative, code Code, name string) {
 		side := checked.Interval.side(x.null)
-		// With an order term these alternatives still carry the order effect as
+		// With an order term all but the log-ratio still carry the order effect as
 		// noise: a wider interval that covers no change contradicts nothing.
-		agrees := side == main || o.onePair && side == 0
+		agrees := side == main || o.onePair && code != SkewedRatios && side == 0
 		if shown != nil {
 			shown.Agrees = agrees
 		}
@@ -47,14 +47,19 @@ func crossChecks(e *Estimate, x sample, o settled) {
 		return shown, checked
 	}
 	if x.null == 1 {
-		shown, checked := both("log-ratio", func(o settled) (*Alternative, string) { return geometricMean(x.values, o) })
+		shown, checked := both("log-ratio", func(o settled) (*Alternative, string) { return geometricMean(x, o) })
 		if e.Log = shown; checked != nil {
 			judge(shown, checked, SkewedRatios, "the log-ratio")
 		}
 	}
 	// For a coefficient of variation c of each arm E[B/A] is about 1+c² too high,
 	// and the ratio's own is √2·c; below c = 3% that is under a tenth of a percent.
-	if c := e.SD / e.Mean; x.null == 1 && c > 0.03*math.Sqrt2 {
+	// The bias is that of one round, also where the units are means of several.
+	c := e.SD / e.Mean
+	if x.roundSD > 0 {
+		c = x.roundSD / e.Mean
+	}
+	if x.null == 1 && c > 0.03*math.Sqrt2 {
 		warn(&e.Warnings, RatioBias, "ratios vary by %.2g%%: their mean is too high by up to %.2g%%, the log-ratio is not", 100*c, 100*c*c/2)
 	}
 	shown, checked := both("Hodges–Lehmann", func(o settled) (*Alternative, string) { return hodgesLehmann(x.values, o) })
@@ -97,17 +102,25 @@ const (
 // geometricMean is exp(mean ln r) with the t interval of ln r. Swapping the arms
 // inverts it exactly, which the mean of ratios does not do: {0.5, 2} is +25%
 // both ways by the mean, and 0% by this.
-func geometricMean(ratios []float64, o settled) (*Alternative, string) {
-	l := make([]float64, len(ratios))
-	for i, r := range ratios {
+func geometricMean(x sample, o settled) (*Alternative, string) {
+	l := make([]float64, len(x.values))
+	for i, r := range x.values {
 		l[i] = math.Log(r)
 	}
 	m, sd := moments(l)
-	h := tUpper(o.alpha/2, float64(len(l)-1)) * sd / math.Sqrt(float64(len(l)))
+	se, df, name := sd/math.Sqrt(float64(len(l))), float64(len(l)-1), "t of log-ratio"
+	if o.onePair {
+		t, why := orderTerm(sample{values: l, order: x.order}, o)
+		if t == nil {
+			return nil, why
+		}
+		m, se, df, name = t.mean, t.meanSE, t.df, "t of log-ratio with order term"
+	}
+	h := tUpper(o.alpha/2, df) * se
 	if m+h > math.Log(maxMagnitude) || m-h < math.Log(minMagnitude) {
 		return nil, "the interval is beyond 1e±30"
 	}
-	return &Alternative{Point: math.Exp(m), Interval: Interval{math.Exp(m - h), math.Exp(m + h), o.level, "t of log-ratio"}}, ""
+	return &Alternative{Point: math.Exp(m), Interval: Interval{math.Exp(m - h), math.Exp(m + h), o.level, name}}, ""
 }
 
 // HodgesLehmann is the median of all Walsh averages (x_i+x_j)/2, i ≤ j, with the

@@ -19,6 +19,11 @@
 // own effect holds for that session; answers carry it as SessionOnly, and only an
 // effect with the between-session spread (Between) speaks for the setting.
 //
+// Rows that are read together are a family: [FamilyPlan] declares it before the
+// first round and refuses what could not come out, [PlanLooks] says when the data
+// may be looked at, [Holm] and [Simultaneous] correct, and [Report] does all of it
+// for a table. A verdict outside any family says so.
+//
 // # Units
 //
 // Ratios are plain (1.02 is two percent more). Effects, floors, spreads, bounds

@@ -41,12 +41,16 @@ func Equivalence(e Effect, bound float64) (Equivalent, error) {
 	if err := e.check("equivalence"); err != nil {
 		return Equivalent{}, err
 	}
-	const alpha = 0.05
+	return equivalent(e, bound, 0.05), nil
+}
+
+// equivalent is TOST at alpha on each side, of an effect and a bound that were checked.
+func equivalent(e Effect, bound, alpha float64) Equivalent {
 	q := Equivalent{Bound: bound, Alpha: alpha, Interval: e.interval(1 - 2*alpha), SessionOnly: !e.Between}
 	q.P = math.Max(e.above(-bound), e.below(bound))
 	q.SmallestBound = math.Max(math.Abs(q.Interval.Low), math.Abs(q.Interval.High))
 	q.Holds = q.SmallestBound < bound
-	return q, nil
+	return q
 }
 
 // Equivalence is Equivalence of the estimate's effect (this session only). For
@@ -62,7 +66,7 @@ func (e Estimate) Equivalence(bound float64) (Equivalent, error) {
 	if err := e.Effect().check("equivalence"); err != nil {
 		return Equivalent{}, err
 	}
-	df := float64(e.Units - 1)
+	df := e.DF // the log-ratio has the same model, order term included
 	m := math.Log(e.Log.Point)
 	half := math.Log(e.Log.Interval.High/e.Log.Interval.Low) / 2
 	l := Effect{Value: m, SE: half / tUpper((1-e.Log.Interval.Level)/2, df), DF: df}

@@ -44,7 +44,9 @@ type Alternative struct {
 // Estimate is what the rounds of one row say. For ratios the null is 1 and
 // Effect gives the change in percent; for differences the null is 0 and every
 // number is in the unit of the input. Pointers are nil where the quantity could
-// not be computed, and a Warning says why.
+// not be computed. For the cross-checks, and for Serial from 4 units on, a Warning
+// says why; Order is nil without orders, or with one order only; all three that
+// look for time are nil below 4 units, and Blocks has a Note.
 type Estimate struct {
 	// N counts the rounds, Units the independent units behind DF: the rounds, or
 	// the blocks of a blocked estimate.
@@ -147,6 +149,10 @@ func FromRounds(rounds []Round, o Options) (Estimate, error) {
 		s.variant = append(s.variant, b)
 		s.order = append(s.order, sign(r.Order))
 		block = append(block, r.Block)
+		s.index = append(s.index, float64(r.Index))
+	}
+	if rounds[0].Index == rounds[len(rounds)-1].Index { // not set
+		s.index = nil
 	}
 	if slices.ContainsFunc(block, func(b int) bool { return b != 0 }) {
 		return blocked(s, block, o)
@@ -185,6 +191,8 @@ type sample struct {
 	null          float64
 	base, variant []float64 // cost per response, or nil
 	order         []float64 // ±1, 0 unknown, or nil
+	index         []float64 // places in time; nil: one after the other
+	roundSD       float64   // of the rounds, where the values are means of several; else 0
 }
 
 func (s sample) quantity() string {
@@ -230,7 +238,7 @@ func estimate(x sample, opts Options) (Estimate, error) {
 	for i, v := range x.values {
 		d[i] = v - x.null
 	}
-	e.SignFlip, e.Signs = signFlip(d, o), CountSigns(d)
+	e.SignFlip, e.Signs = signFlip(d, o), countSigns(d)
 	crossChecks(&e, x, o)
 	timeChecks(&e, x, o)
 	return e, nil

@@ -6,7 +6,7 @@ import (
 	"github.com/tareperf/tare/stats"
 )
 
-// Twelve A-B-B-A rounds of two arms, and an arm equal to the baseline beside them.
+// Twelve A-B-B-A rounds of two arms, the one row that was planned, and an arm equal to the baseline beside them.
 func Example() {
 	var rounds, placebo []stats.Round
 	for i, noise := range []float64{.4, -.3, .1, -.5, .3, .2, -.4, .5, -.1, -.2, .3, -.3} {
@@ -37,13 +37,13 @@ func Example() {
 		fmt.Println(err)
 		return
 	}
-	v := stats.Judge(stats.VerdictInput{Effect: effect, Floor: &floor, Warnings: row.Warnings})
+	v := stats.Judge(stats.VerdictInput{Effect: effect, Floor: &floor, Family: 1, Warnings: row.Warnings})
 	fmt.Println(v.Kind, "-", v.Clause)
 	fmt.Println(v.Text)
 	// Output:
 	// +2.80% [+2.58, +3.02], sign-flip p 0.0005, 12 of 12 rounds
-	// finding - above max(2%, 2 x floor)
-	// +2.8% [+2.58, +3.02], floor 0.108%
+	// finding - above max(2%, 2 x floor), this session only
+	// +2.8% [+2.58, +3.02], floor 0.108%; this session only: how much sessions differ is unknown
 }
 
 // A duet session: the arms were restarted six times, and the block between two

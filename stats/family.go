@@ -1,7 +1,6 @@
 package stats
 
 import (
-	"fmt"
 	"math"
 	"sort"
 )
@@ -101,75 +100,4 @@ func Simultaneous(e Effect, m int, level float64) (Interval, error) {
 	}
 	h := tUpper((1-level)/(2*float64(m)), e.DF) * e.SE
 	return Interval{e.Value - h, e.Value + h, level, "simultaneous (Bonferroni)"}, nil
-}
-
-// FamilyPlan is the declaration of a family, made before measuring.
-type FamilyPlan struct {
-	// Rows in the family, and the units (rounds, or blocks) that each will have.
-	Rows  int `json:"rows"`
-	Units int `json:"units"`
-	// Alpha is the family-wise error rate. Default 0.05.
-	Alpha float64 `json:"alpha"`
-	// Flips drawn beyond 20 units, as Options.Flips. Default 99999.
-	Flips int `json:"flips"`
-}
-
-// PlanError says that a plan cannot produce a significant row whatever is measured.
-type PlanError struct {
-	Plan FamilyPlan
-	// SmallestP is the smallest p that the sign-flip test can give, Needed the
-	// p that the first row to be rejected must reach, NeedUnits the units that
-	// suffice, with NeedFlips drawn flips where that is above 20; else zero.
-	SmallestP float64
-	Needed    float64
-	NeedUnits int
-	NeedFlips int
-}
-
-func (e *PlanError) Error() string {
-	if e.NeedFlips > 0 {
-		return fmt.Sprintf("with %d units the smallest possible sign-flip p is %.3g, and in a family of %d no row above %.3g can be called different: plan at least %d units and draw at least %d flips, or a smaller family",
-			e.Plan.Units, e.SmallestP, e.Plan.Rows, e.Needed, e.NeedUnits, e.NeedFlips)
-	}
-	return fmt.Sprintf("with %d units the smallest possible sign-flip p is %.3g, and in a family of %d no row above %.3g can be called different: plan at least %d units, or a smaller family",
-		e.Plan.Units, e.SmallestP, e.Plan.Rows, e.Needed, e.NeedUnits)
-}
-
-// Check refuses, with a *PlanError, a plan whose smallest possible p cannot
-// survive its family: the sign-flip p is at least 2/2^n up to 20 units (exact),
-// and 1/(Flips+1) beyond (drawn), and Holm's (and Bonferroni's) first step asks
-// for alpha/m. n = 8 fails for m ≥ 7; n = 12 allows up to 102 rows, n = 24 with
-// the default flips 5000.
-func (p FamilyPlan) Check() error {
-	alpha, err := settleAlpha(p.Alpha)
-	if err != nil {
-		return err
-	}
-	if p.Rows < 1 || p.Rows > maxRounds || p.Units < 0 {
-		return &OptionError{"Rows, Units", []int{p.Rows, p.Units}, "1 to 1000000 rows and no negative count"}
-	}
-	o, err := Options{Flips: p.Flips}.settle()
-	if err != nil {
-		return err
-	}
-	smallest := func(n int) float64 {
-		if n > ExactSignFlips {
-			return 1 / float64(o.flips+1)
-		}
-		return math.Min(1, math.Ldexp(2, -n))
-	}
-	need := alpha / float64(p.Rows)
-	if smallest(p.Units) <= need {
-		return nil
-	}
-	e := &PlanError{Plan: p, SmallestP: smallest(p.Units), Needed: need}
-	for n := p.Units + 1; n <= ExactSignFlips; n++ {
-		if smallest(n) <= need {
-			e.NeedUnits = n
-			return e
-		}
-	}
-	e.NeedUnits = max(p.Units, ExactSignFlips+1)
-	e.NeedFlips = int(math.Ceil(1/need*(1+1e-12))) - 1
-	return e
 }

@@ -320,8 +320,13 @@ func TestT15NISTNumAcc(t *testing.T) {
 	m, sd := moments(x)
 	require.Equal(t, 10000002.0, m)
 	require.Equal(t, 1.0, sd)
-	lag1, _ := neighbours(x, m, sd)
-	near(t, -.5, lag1, nine)
+	// Three values are too few for Serial; this is its lag-1 formula on them.
+	near(t, -.5, ((x[0]-m)*(x[1]-m)+(x[1]-m)*(x[2]-m))/(sd*sd*2), nine)
+	alternating := []float64{10000000.2}
+	for range 500 {
+		alternating = append(alternating, 10000000.1, 10000000.3)
+	}
+	near(t, -.999, neighbours(alternating, sample{values: alternating}.adjacent(), nil).Lag1, 1e-6) // certified by NIST
 
 	x = []float64{10000000.2}
 	for range 500 {

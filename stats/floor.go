@@ -115,33 +115,3 @@ func FloorFromPlacebo(placebo Effect, spread *Spread) (Floor, error) {
 	f.Percent = reach(placebo)
 	return f.withSpread(placebo, spread)
 }
-
-// Bias is what A/A gives on average.
-type Bias struct {
-	// Mean over sessions with its interval (random effects, Paule–Mandel,
-	// Hartung–Knapp with floor).
-	Mean     float64  `json:"mean"`
-	Interval Interval `json:"interval"`
-	// ExcludedAbove: a bias larger than this is excluded at the interval's level.
-	ExcludedAbove float64 `json:"excluded_above"`
-	// Pass is the TOST of the mean against the declared bound. It is never
-	// "the interval contains zero", which a noisy rig always passes.
-	Pass Equivalent `json:"pass"`
-}
-
-// PooledBias pools two or more A/A sessions and tests them against a bound in
-// percent, declared beforehand. Formula, source and what it assumes: as Pool.
-func PooledBias(aa []Effect, bound float64) (Bias, error) {
-	studies, err := studiesOf(aa)
-	if err != nil {
-		return Bias{}, err
-	}
-	p, err := Pool(studies, PoolOptions{})
-	if err != nil {
-		return Bias{}, err
-	}
-	b := Bias{Mean: p.Mean, Interval: p.Interval}
-	b.ExcludedAbove = math.Max(math.Abs(p.Interval.Low), math.Abs(p.Interval.High))
-	b.Pass, err = Equivalence(p.Effect(), bound)
-	return b, err
-}

@@ -6,31 +6,45 @@ import "math"
 //
 //	void, smoke run, mechanism only, not testable
 //	interval contains zero          equivalent within the declared bound, else no resolved difference
+//	an unplanned look               not a finding
 //	family p missing, or > alpha    not a finding; no resolved difference
 //	sessions without their spread, or that disagree
 //	                                not a finding
 //	fewer than MinBlocks restarts, or too few rounds in a session
 //	                                not a finding
 //	no floor                        not a finding
-//	load moved the effect away from zero, and effect − shift contains zero, has the
-//	other sign, or in one session is under max(1%, floor)
-//	                                not a finding
+//	load moved the effect away from zero, or A/A is biased to its side, and what is
+//	left without that contains zero, has the other sign, or in one session is under
+//	max(1%, floor)                  not a finding
 //	one session
 //	  |effect| < max(1%, floor)     not a finding (or equivalent within the declared bound)
 //	  widened contains zero         needs a second session
 //	  cross-checks disagree         needs a second session
 //	  |effect| ≤ max(2%, 2·floor)   near the floor if the widened interval excludes zero,
 //	                                else needs a second session
-//	  above                         finding
+//	  above                         finding; where the between-session spread is unknown,
+//	                                a finding of this session only, by a clause of its own
 //	several sessions (interval with the between-session spread excludes zero)
+//	  |effect| < floor              not a finding, unless pooled A/A (Bias) excludes a bias
+//	                                as large as the effect: then near the floor
 //	  |effect| < max(1%, floor)     near the floor
 //	  else                          finding
 //
 // A finding or a row near the floor whose arms ran at different busy shares is
 // then worded as a bound, if the slope of cost against load is known.
 // Equivalence needs no floor, but is not claimed below a known one, nor between
-// arms that were not equally busy, nor over sessions that disagree. Intervals
-// are at 95%. Units are percent throughout.
+// arms that were not equally busy, nor over sessions that disagree, nor at an
+// unplanned look.
+//
+// Intervals are at 1−alpha, which is 95% by default; at a planned look alpha is
+// what the look may spend. Units are percent throughout.
+//
+// A finding of one session whose spread is unknown speaks for that session, and
+// Clause, Text, SessionOnly and a note say so. It says little of the setting: on a
+// rig whose sessions differ by 2% (SD), one unchanged row in ten is above
+// max(2%, 2 × floor) with the floor of an A/A session, and three in ten with a
+// placebo's, which knows of no other session (go run ./internal/statsim). With the
+// spread known it is one in twenty. Measure the spread, or repeat in a second session.
 func Judge(in VerdictInput) Verdict {
 	if in.Effect.Sessions <= 1 && in.Effect.Between && in.Widened == nil {
 		e := in.Effect // handed in already widened
@@ -38,8 +52,50 @@ func Judge(in VerdictInput) Verdict {
 	}
 	v := decide(in)
 	v.Basis = v.Kind
+	v.SessionOnly = in.Effect.Sessions <= 1 && in.Widened == nil
 	v.note(in)
 	return v
+}
+
+// check refuses an input that no rule can be applied to, and gives alpha.
+func (in VerdictInput) check() (alpha float64, err error) {
+	if err := in.Effect.check("effect"); err != nil {
+		return 0, err
+	}
+	if alpha, err = settleVerdictAlpha(in.Alpha); err != nil {
+		return 0, err
+	}
+	if l := in.Look; l != nil && l.Planned {
+		if !(l.Alpha > 0 && l.Alpha <= alpha*(1+1e-9)) {
+			return 0, &OptionError{"Look.Alpha", l.Alpha, "a look of a plan that spends no more than alpha"}
+		}
+		alpha = l.Alpha
+	}
+	if in.Family < 0 {
+		return 0, &OptionError{"Family", in.Family, "0 for none declared, or the number of declared rows"}
+	}
+	if in.Effect.Sessions <= 1 && in.Widened != nil {
+		if err := in.Widened.check("widened effect"); err != nil {
+			return 0, err
+		}
+		if why := notWidened(in.Effect, *in.Widened); why != "" {
+			return 0, notTestable("widened effect", "it is not this effect widened: %s", why)
+		}
+	}
+	if in.Floor != nil {
+		if f := in.Floor.Percent; !(f > 0 && f <= maxMagnitude) {
+			return 0, notTestable("floor", "it is %v: it must be positive", f)
+		}
+	}
+	if in.Bias != nil {
+		if err := in.Bias.check(); err != nil {
+			return 0, err
+		}
+	}
+	if b := in.EquivalenceBound; b != 0 && !(b > 0 && b <= maxMagnitude) {
+		return 0, &OptionError{"EquivalenceBound", b, "0 for none, or a positive number of percent"}
+	}
+	return alpha, nil
 }
 
 func decide(in VerdictInput) (v Verdict) {
@@ -55,79 +111,42 @@ func decide(in VerdictInput) (v Verdict) {
 	case in.Mechanism != "":
 		return set(MechanismShown, ClauseMechanism, "mechanism shown, no price: %s", in.Mechanism)
 	}
-	if err := in.Effect.check("effect"); err != nil {
-		return set(Invalid, ClauseNotTestable, "%v", err)
-	}
-	alpha, err := settleAlpha(in.Alpha)
+	alpha, err := in.check()
 	if err != nil {
+		v.Err = err
 		return set(Invalid, ClauseNotTestable, "%v", err)
 	}
+	v.Level = 1 - alpha
 	one := in.Effect.Sessions <= 1
 	best := in.Effect // the effect with the most honest error there is
 	if one && in.Widened != nil {
-		if err := in.Widened.check("widened effect"); err != nil {
-			return set(Invalid, ClauseNotTestable, "%v", err)
-		}
-		if why := notWidened(in.Effect, *in.Widened); why != "" {
-			return set(Invalid, ClauseNotTestable, "the widened effect is not this effect widened: %s", why)
-		}
 		best = *in.Widened
 	}
 	if in.Floor != nil {
-		if f := in.Floor.Percent; !(f > 0 && f <= maxMagnitude) {
-			return set(Invalid, ClauseNotTestable, "the floor is %v: it must be positive", f)
-		}
 		v.NotBelow = math.Max(1, in.Floor.Percent)
 		v.SecondUpTo = math.Max(2, 2*in.Floor.Percent)
 	}
-	equivalent := false
-	bound := in.EquivalenceBound
-	if bound == 0 {
-		bound = maxMagnitude // only SmallestBound is wanted
-	}
-	q, err := Equivalence(best, bound)
-	if err != nil {
-		return set(Invalid, ClauseNotTestable, "%v", err)
-	}
-	v.SmallestBound = &q.SmallestBound
-	if in.EquivalenceBound != 0 {
-		v.Equivalent = &q
-		equivalent = q.Holds
-		if equivalent && in.Floor != nil && in.EquivalenceBound < in.Floor.Percent {
-			equivalent = false
-			v.Notes = append(v.Notes, text("equivalence within ±%.3g%% is not claimed: the floor is %.3g%%", in.EquivalenceBound, in.Floor.Percent))
-		}
-		if equivalent && (hasWarning(in.Warnings, TooFewBlocks) || hasWarning(in.Warnings, TooFewRounds)) {
-			equivalent = false
-			v.Notes = append(v.Notes, "equivalence is not claimed: too few restarts or rounds")
-		}
-		if equivalent && in.Load != nil && in.Load.Direction != BoundNone {
-			equivalent = false
-			v.Notes = append(v.Notes, "equivalence is not claimed: the arms were not equally busy")
-		}
-		if equivalent && !one && !in.Effect.Between {
-			equivalent = false
-			v.Notes = append(v.Notes, "equivalence is not claimed: the spread between sessions is not in the interval")
-		}
-		if equivalent && !one && hasWarning(in.Warnings, SessionsDisagree) {
-			equivalent = false
-			v.Notes = append(v.Notes, "equivalence is not claimed: the sessions disagree")
-		}
-	}
-	i := in.Effect.interval(0.95)
+	equivalent := v.equivalence(in, best, alpha)
+	i := in.Effect.interval(v.Level)
 	size, what := math.Abs(in.Effect.Value), percent(in.Effect.Value, i)
+	if v.Level != 0.95 {
+		what += text(" at %.4g%%", 100*v.Level)
+	}
 	if i.side(0) == 0 {
 		if equivalent {
 			return set(NoChangeBiggerThan, ClauseEquivalent, "no change bigger than %.3g%%: %s", in.EquivalenceBound, what)
 		}
-		return set(NoResolvedDifference, ClauseContainsZero, "no resolved difference: %s; nothing bigger than %.3g%%", what, q.SmallestBound)
+		return set(NoResolvedDifference, ClauseContainsZero, "no resolved difference: %s; nothing bigger than %.3g%%", what, *v.SmallestBound)
 	}
-	if in.Family > 1 {
+	if in.Look != nil && !in.Look.Planned {
+		return set(NotAFinding, ClauseLook, "not a finding: %s, seen after %d rounds, where no look was planned", what, in.Look.Rounds)
+	}
+	if in.Family > 1 || in.AdjustedP != nil {
 		if in.AdjustedP == nil || !(*in.AdjustedP >= 0 && *in.AdjustedP <= 1) {
 			return set(NotAFinding, ClauseFamilyMissing, "not a finding: one of %d rows without its p within the family", in.Family)
 		}
 		if *in.AdjustedP > alpha {
-			return set(NoResolvedDifference, ClauseFamily, "no resolved difference: %s, but p %.3g among %d rows", what, *in.AdjustedP, in.Family)
+			return set(NoResolvedDifference, ClauseFamily, "no resolved difference: %s, but p %.3g among %d rows", what, *in.AdjustedP, max(1, in.Family))
 		}
 	}
 	if !one && !in.Effect.Between {
@@ -145,11 +164,17 @@ func decide(in VerdictInput) (v Verdict) {
 	if in.Floor == nil {
 		return set(NotAFinding, ClauseNoFloor, "not a finding: %s, and no A/A floor to hold it against", what)
 	}
-	if why := in.Load.explains(best, v.NotBelow); why != "" {
+	if why := in.Load.explains(best, v.NotBelow, v.Level); why != "" {
 		return set(NotAFinding, ClauseLoad, "not a finding: %s, and %s", what, why)
+	}
+	if why := in.Bias.explains(best, v.NotBelow, v.Level); why != "" {
+		return set(NotAFinding, ClauseBias, "not a finding: %s, and %s", what, why)
 	}
 	under := size < v.NotBelow
 	if !one {
+		if size < in.Floor.Percent && !(in.Bias != nil && in.Bias.ExcludedAbove < size) {
+			return set(NotAFinding, ClauseUnderSessions, "not a finding: %s over %d sessions, under the floor of %.3g%%", what, in.Effect.Sessions, in.Floor.Percent)
+		}
 		if under {
 			return set(NearFloor, ClauseNearSessions, "near the floor: %s over %d sessions, floor %.3g%%", what, in.Effect.Sessions, in.Floor.Percent)
 		}
@@ -161,7 +186,7 @@ func decide(in VerdictInput) (v Verdict) {
 		}
 		return set(NotAFinding, ClauseUnderFloor, "not a finding: %s from one session, under %.3g%% (floor %.3g%%)", what, v.NotBelow, in.Floor.Percent)
 	}
-	w := best.interval(0.95)
+	w := best.interval(v.Level)
 	if in.Widened != nil && w.side(0) == 0 {
 		return set(NeedsSecondSession, ClauseWidened, "needs a second session: %s, widened [%+.3g, %+.3g]", what, w.Low, w.High)
 	}
@@ -176,61 +201,52 @@ func decide(in VerdictInput) (v Verdict) {
 		}
 		return set(NearFloor, ClauseNearWidened, "near the floor: %s, widened [%+.3g, %+.3g], floor %.3g%%", what, w.Low, w.High, in.Floor.Percent)
 	}
-	return set(Finding, ClauseLarge, "%s, floor %.3g%%", what, in.Floor.Percent)
+	if in.Widened == nil {
+		return set(Finding, ClauseLargeSession, "%s, floor %.3g%%; this session only: how much sessions differ is unknown", what, in.Floor.Percent)
+	}
+	return set(Finding, ClauseLarge, "%s, widened [%+.3g, %+.3g], floor %.3g%%", what, w.Low, w.High, in.Floor.Percent)
 }
 
-// notWidened says why w cannot be e with the between-session spread added, which
-// changes the error and nothing else; "" when it can.
-func notWidened(e, w Effect) string {
-	const rounding = 1e-9
-	switch {
-	case !w.Between:
-		return "it does not say that the between-session spread is in it"
-	case w.Sessions > 1:
-		return text("it is over %d sessions", w.Sessions)
-	case math.Abs(w.Value-e.Value) > rounding*math.Max(math.Abs(e.Value), e.SE):
-		return text("its value is %.6g%% and the effect's %.6g%%", w.Value, e.Value)
-	case w.SE < e.SE*(1-rounding):
-		return text("its standard error is %.3g and the effect's %.3g", w.SE, e.SE)
+// equivalence fills in the smallest bound and the answer for the declared one,
+// and says whether the verdict may claim it.
+func (v *Verdict) equivalence(in VerdictInput, best Effect, alpha float64) bool {
+	side := math.Min(0.05, alpha) // a look spends no more on this than on a difference
+	bound := in.EquivalenceBound
+	if bound == 0 {
+		bound = maxMagnitude // only SmallestBound is wanted
 	}
-	return ""
+	q := equivalent(best, bound, side)
+	v.SmallestBound = &q.SmallestBound
+	if in.EquivalenceBound == 0 {
+		return false
+	}
+	v.Equivalent = &q
+	if !q.Holds {
+		return false
+	}
+	one := in.Effect.Sessions <= 1
+	for _, c := range []struct {
+		applies bool
+		why     string
+	}{
+		{in.Floor != nil && in.EquivalenceBound < floorOf(in.Floor), text("the floor is %.3g%%", floorOf(in.Floor))},
+		{hasWarning(in.Warnings, TooFewBlocks) || hasWarning(in.Warnings, TooFewRounds), "too few restarts or rounds"},
+		{in.Load != nil && in.Load.Direction != BoundNone, "the arms were not equally busy"},
+		{!one && !in.Effect.Between, "the spread between sessions is not in the interval"},
+		{!one && hasWarning(in.Warnings, SessionsDisagree), "the sessions disagree"},
+		{in.Look != nil && !in.Look.Planned, "no look was planned here"},
+	} {
+		if c.applies {
+			v.Notes = append(v.Notes, text("equivalence within ±%.3g%% is not claimed: %s", in.EquivalenceBound, c.why))
+			return false
+		}
+	}
+	return true
 }
 
-// note adds the caveats, and the wording of a bound.
-func (v *Verdict) note(in VerdictInput) {
-	if v.Kind == Invalid || v.Kind == Smoke || v.Kind == MechanismShown {
-		return
+func floorOf(f *Floor) float64 {
+	if f == nil {
+		return 0
 	}
-	priced := v.Kind == Finding || v.Kind == NearFloor
-	if in.Load != nil {
-		switch in.Load.Direction {
-		case BoundLower, BoundUpper:
-			if priced {
-				v.Kind = LowerBound
-				if in.Load.Direction == BoundUpper {
-					v.Kind = UpperBound
-				}
-			}
-			v.Notes = append(v.Notes, in.Load.Text)
-		default:
-			v.Notes = append(v.Notes, in.Load.Text)
-		}
-	}
-	if in.Effect.Sessions <= 1 && in.Widened == nil {
-		v.Notes = append(v.Notes, "this session only: the between-session spread is not in the interval or the p")
-	}
-	if in.Release && in.Floor != nil && math.Abs(in.Effect.Value) < 2*in.Floor.Percent {
-		v.Notes = append(v.Notes, "one binary each: code layout alone can do this")
-	}
-	if in.Work {
-		v.Notes = append(v.Notes, "instructions are work, not price")
-	}
-	if in.Floor != nil {
-		for _, w := range in.Floor.Warnings {
-			v.Notes = append(v.Notes, w.Text)
-		}
-	}
-	for _, w := range in.Warnings {
-		v.Notes = append(v.Notes, w.Text)
-	}
+	return f.Percent
 }

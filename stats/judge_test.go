@@ -121,14 +121,14 @@ func TestEveryClause(t *testing.T) {
 		{"mechanism", VerdictInput{Effect: big, Mechanism: "no idle states"}, MechanismShown, ClauseMechanism},
 		{"no floor", VerdictInput{Effect: big}, NotAFinding, ClauseNoFloor},
 		{"bad floor", VerdictInput{Effect: big, Floor: &Floor{}}, Invalid, ClauseNotTestable},
-		{"large", VerdictInput{Effect: big, Floor: &Floor{Percent: 1}}, Finding, ClauseLarge},
+		{"large", VerdictInput{Effect: big, Floor: &Floor{Percent: 1}}, Finding, ClauseLargeSession},
 		{"small", VerdictInput{Effect: small, Floor: &Floor{Percent: .1}}, NotAFinding, ClauseUnderFloor},
 		{"small and equivalent", VerdictInput{Effect: small, Floor: &Floor{Percent: .1}, EquivalenceBound: 1}, NoChangeBiggerThan, ClauseEquivalent},
 		{"equivalent below the floor", VerdictInput{Effect: small, Floor: &Floor{Percent: 1.5}, EquivalenceBound: 1}, NotAFinding, ClauseUnderFloor},
 		{"equivalent", VerdictInput{Effect: published(0, -.4, .4), Floor: &Floor{Percent: .9}, EquivalenceBound: 1}, NoChangeBiggerThan, ClauseEquivalent},
 		{"zero", VerdictInput{Effect: published(0, -1.4, 1.4), Floor: &Floor{Percent: .9}, EquivalenceBound: 1}, NoResolvedDifference, ClauseContainsZero},
 		{"family p missing", VerdictInput{Effect: big, Floor: &Floor{Percent: 1}, Family: 9}, NotAFinding, ClauseFamilyMissing},
-		{"family p there", VerdictInput{Effect: big, Floor: &Floor{Percent: 1}, Family: 9, AdjustedP: &p}, Finding, ClauseLarge},
+		{"family p there", VerdictInput{Effect: big, Floor: &Floor{Percent: 1}, Family: 9, AdjustedP: &p}, Finding, ClauseLargeSession},
 		{"few blocks", VerdictInput{Effect: big, Floor: &Floor{Percent: 1}, Warnings: []Warning{{Code: TooFewBlocks}}}, NotAFinding, ClauseFewBlocks},
 		{"few rounds", VerdictInput{Effect: big, Floor: &Floor{Percent: 1}, Warnings: []Warning{{Code: TooFewRounds}}}, NotAFinding, ClauseFewRounds},
 		{"few rounds, equivalent", VerdictInput{Effect: published(0, -.4, .4), Floor: &Floor{Percent: .9}, EquivalenceBound: 1, Warnings: []Warning{{Code: TooFewRounds}}}, NoResolvedDifference, ClauseContainsZero},
@@ -137,7 +137,9 @@ func TestEveryClause(t *testing.T) {
 		{"several", VerdictInput{Effect: Effect{Value: 1.4, SE: .2, DF: 9, Sessions: 3, Between: true}, Floor: &Floor{Percent: 1.2}}, Finding, ClauseSessions},
 		{"several, no spread", VerdictInput{Effect: Effect{Value: 5, SE: .2, DF: 9, Sessions: 3}, Floor: &Floor{Percent: 1.2}}, NotAFinding, ClauseNoSpread},
 		{"widened as effect", VerdictInput{Effect: Effect{Value: 1.5, SE: .2, DF: 9, Sessions: 1, Between: true}, Floor: &Floor{Percent: 1.2}}, NearFloor, ClauseNearWidened},
-		{"several, small", VerdictInput{Effect: Effect{Value: .8, SE: .2, DF: 9, Sessions: 3, Between: true}, Floor: &Floor{Percent: 1.2}}, NearFloor, ClauseNearSessions},
+		{"several, small", VerdictInput{Effect: Effect{Value: .8, SE: .2, DF: 9, Sessions: 3, Between: true}, Floor: &Floor{Percent: .6}}, NearFloor, ClauseNearSessions},
+		{"several, under the floor", VerdictInput{Effect: Effect{Value: .8, SE: .2, DF: 9, Sessions: 3, Between: true}, Floor: &Floor{Percent: 1.2}}, NotAFinding, ClauseUnderSessions},
+		{"unplanned look", VerdictInput{Effect: big, Floor: &Floor{Percent: 1}, Look: &Look{Rounds: 7}}, NotAFinding, ClauseLook},
 	} {
 		v := Judge(c.in)
 		require.Equal(t, c.kind, v.Kind, c.name)
@@ -154,8 +156,8 @@ func TestVerdictLimitsAreInclusive(t *testing.T) {
 	require.Equal(t, ClauseUnderFloor, at(1.49))
 	require.Equal(t, ClauseSecond, at(1.5), "under means under")
 	require.Equal(t, ClauseSecond, at(3), "up to includes the limit")
-	require.Equal(t, ClauseLarge, at(3.01))
-	require.Equal(t, ClauseLarge, at(-3.01), "a gain is judged like a cost")
+	require.Equal(t, ClauseLargeSession, at(3.01))
+	require.Equal(t, ClauseLargeSession, at(-3.01), "a gain is judged like a cost")
 }
 
 func TestVerdictNotes(t *testing.T) {

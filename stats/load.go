@@ -141,12 +141,8 @@ type LoadBound struct {
 
 // explains says why load alone can have made the effect; "" when it cannot, or
 // nothing is known of it. A shift against the effect hides a part of it, and the
-// bound holds. A shift with it is a part of it: what is left,
-//
-//	effect − shift, SE = √(SE² + SE_shift²), degrees of freedom by Satterthwaite,
-//
-// must exclude zero on the effect's side and, from one session, reach notBelow.
-func (b *LoadBound) explains(e Effect, notBelow float64) string {
+// bound holds. A shift with it is a part of it, and what is left must stand.
+func (b *LoadBound) explains(e Effect, notBelow, level float64) string {
 	if b == nil || b.Direction != BoundLower && b.Direction != BoundUpper {
 		return ""
 	}
@@ -156,22 +152,35 @@ func (b *LoadBound) explains(e Effect, notBelow float64) string {
 	if b.ShiftPercent == nil {
 		return "how much of it load alone made is not given"
 	}
-	shift := Effect{Value: *b.ShiftPercent, SE: b.ShiftSE, DF: b.ShiftDF}
-	if err := shift.check("shift by load"); err != nil {
-		return err.Error()
+	left, why := e.without(Effect{Value: *b.ShiftPercent, SE: b.ShiftSE, DF: b.ShiftDF}, notBelow, level)
+	if why != "" && left != "" {
+		return text("at equal load it is %s", left)
 	}
-	left := Effect{Value: e.Value - shift.Value, SE: math.Hypot(e.SE, shift.SE), DF: satterthwaite([]float64{e.SE, shift.SE}, []float64{e.DF, shift.DF})}
-	if err := left.check("effect at equal load"); err != nil {
-		return err.Error()
+	return why
+}
+
+// without takes a shift off an effect in whose direction it is,
+//
+//	effect − shift, SE = √(SE² + SE_shift²), degrees of freedom by Satterthwaite,
+//
+// and says why what is left is nothing: it must exclude zero on the effect's side
+// and, from one session, reach notBelow. left is what is left, if that could be said.
+func (e Effect) without(shift Effect, notBelow, level float64) (left, why string) {
+	if err := shift.check("shift"); err != nil {
+		return "", err.Error()
 	}
-	i := left.interval(0.95)
+	r := Effect{Value: e.Value - shift.Value, SE: math.Hypot(e.SE, shift.SE), DF: satterthwaite([]float64{e.SE, shift.SE}, []float64{e.DF, shift.DF})}
+	if err := r.check("what is left of the effect"); err != nil {
+		return "", err.Error()
+	}
+	i := r.interval(level)
 	switch {
-	case i.side(0) == 0 || (left.Value > 0) != (e.Value > 0):
-		return text("at equal load it is %s", percent(left.Value, i))
-	case e.Sessions <= 1 && math.Abs(left.Value) < notBelow:
-		return text("at equal load it is %s, under %.3g%%", percent(left.Value, i), notBelow)
+	case i.side(0) == 0 || (r.Value > 0) != (e.Value > 0):
+		return percent(r.Value, i), "not resolved"
+	case e.Sessions <= 1 && math.Abs(r.Value) < notBelow:
+		return text("%s, under %.3g%%", percent(r.Value, i), notBelow), "too small"
 	}
-	return ""
+	return "", ""
 }
 
 // busyTolerance is the difference in busy share, in percentage points, that is
@@ -208,6 +217,9 @@ func BoundFromLoad(slope *LoadSlope, baselineBusy, variantBusy float64) (LoadBou
 	e := Effect{Value: slope.PercentPerPoint, SE: slope.SE, DF: slope.DF}
 	if err := e.check("bound from load"); err != nil {
 		return LoadBound{}, err
+	}
+	if !(slope.LackOfFitP > 0 && slope.LackOfFitP <= 1) || !(slope.From >= 0 && slope.From <= slope.To && slope.To <= 100) {
+		return LoadBound{}, notTestable("bound from load", "the slope was measured between %v%% and %v%% with a lack of fit p of %v: take it from SlopeOfCost", slope.From, slope.To, slope.LackOfFitP)
 	}
 	i := e.interval(0.95)
 	lo, hi := math.Min(baselineBusy, variantBusy), math.Max(baselineBusy, variantBusy)

@@ -8,8 +8,10 @@ type Options struct {
 	Level float64
 	// OnePair is for rounds of a single pair, A-B or B-A: the interval then comes
 	// from a model with an order term, at the price of one degree of freedom.
-	// Rounds of A-B-B-A need it not. The sign-flip test and the cross-checks stay
-	// as they are: an order effect makes them careful, never wrong. Default false.
+	// The log-ratio has the same term, and drift and serial correlation are looked
+	// for in what it leaves. The sign-flip test and the other cross-checks stay as
+	// they are: an order effect makes them careful, never wrong. Rounds of A-B-B-A
+	// need none of this. Default false.
 	OnePair bool
 	// Flips is the number of drawn sign flips beyond 20 rounds. Default 99999.
 	Flips int
@@ -47,6 +49,18 @@ func settleLevel(level float64) (float64, error) {
 		return 0, &OptionError{"Level", level, "0 for 0.95, or a value above 0.5 and below 1"}
 	}
 	return level, nil
+}
+
+// settleVerdictAlpha is the error rate of what calls rows different: a family
+// may ask for less than 5%, never for more.
+func settleVerdictAlpha(alpha float64) (float64, error) {
+	if alpha == 0 {
+		return 0.05, nil
+	}
+	if !(alpha >= 1e-12 && alpha <= 0.05) {
+		return 0, &OptionError{"Alpha", alpha, "0 for 0.05, or a smaller value: no verdict errs more often"}
+	}
+	return alpha, nil
 }
 
 func settleAlpha(alpha float64) (float64, error) {

@@ -16,6 +16,7 @@ type Row struct {
 	// The rest is handed to Judge; see VerdictInput.
 	EquivalenceBound float64
 	Load             *LoadBound
+	Bias             *Bias
 	Void             string
 	Mechanism        string
 	SmokeRun         bool
@@ -27,20 +28,22 @@ type Row struct {
 type TableOptions struct {
 	// Options of each estimate.
 	Options
-	// Alpha of the family. Default 0.05.
+	// Alpha of the family. Default 0.05, and not more.
 	Alpha float64
 	// Family is the number of declared rows where it is larger than len(rows).
 	// Default: len(rows), or Plan.Rows.
 	Family int
 	// Plan is the declaration of the family made before measuring. Report refuses
 	// what Plan.Check refuses, and rows, alpha or flips that are not the plan's.
+	// With Plan.Looks each row is judged at the look of its units; a row with other
+	// units, or with more than Plan.Units, was looked at when no look was planned.
 	// Default nil: no plan is checked.
 	Plan *FamilyPlan
 }
 
 // family gives the number of rows and alpha, from the plan where there is one.
 func (o TableOptions) family(rows int) (m int, alpha float64, err error) {
-	if alpha, err = settleAlpha(o.Alpha); err != nil {
+	if alpha, err = settleVerdictAlpha(o.Alpha); err != nil {
 		return 0, 0, err
 	}
 	m = rows
@@ -48,7 +51,7 @@ func (o TableOptions) family(rows int) (m int, alpha float64, err error) {
 		if err := p.Check(); err != nil {
 			return 0, 0, err
 		}
-		planned, err := settleAlpha(p.Alpha)
+		planned, err := settleVerdictAlpha(p.Alpha)
 		if err != nil {
 			return 0, 0, err
 		}
@@ -82,12 +85,31 @@ func (o TableOptions) family(rows int) (m int, alpha float64, err error) {
 	return m, alpha, nil
 }
 
+// look is the look of the plan that a row with so many units is judged at.
+func (o TableOptions) look(units int) *Look {
+	p := o.Plan
+	if p == nil {
+		return nil
+	}
+	if p.Looks != nil {
+		l := p.Looks.Look(units)
+		return &l
+	}
+	if units > p.Units { // more was measured than planned: by whom, and why?
+		return &Look{Rounds: units, P: 1}
+	}
+	return nil
+}
+
 // RowResult is a row with its numbers.
 type RowResult struct {
 	Name string `json:"name"`
-	// Estimate of this session; Problem says why there is none.
+	// Estimate of this session; Err says why there is none, Problem is its text.
 	Estimate Estimate `json:"estimate"`
+	Err      error    `json:"-"`
 	Problem  string   `json:"problem"`
+	// Look is the look of the plan that the row was judged at; nil without one.
+	Look *Look `json:"look"`
 	// Session is this session's effect, Best the one with the between-session
 	// spread where that is known (widened, or across sessions); nil on failed rows.
 	Session *Effect `json:"session"`
@@ -102,8 +124,8 @@ type RowResult struct {
 
 // Report makes a table from the rows of one declared family: estimates, Holm p
 // and simultaneous intervals, verdicts. Rows that fail keep their place in the
-// family and are Invalid. A row with fewer units than the plan has is judged as
-// it is. See FamilyPlan, FromRounds, AcrossSessions, Holm, Simultaneous, Judge.
+// family and are Invalid. A row with fewer units than a plan without looks has is
+// judged as it is: gates may have taken some. See FamilyPlan, FromRounds, AcrossSessions, Holm, Simultaneous, Judge.
 func Report(rows []Row, o TableOptions) ([]RowResult, error) {
 	if len(rows) == 0 {
 		return nil, notTestable("report", "there are no rows")
@@ -124,7 +146,7 @@ func Report(rows []Row, o TableOptions) ([]RowResult, error) {
 	var warnings = make([][]Warning, len(rows))
 	for i, r := range rows {
 		out[i].Name = r.Name
-		fail := func(err error) { out[i].Problem = err.Error() }
+		fail := func(err error) { out[i].Err, out[i].Problem = err, err.Error() }
 		e, err := FromRounds(r.Rounds, o.Options)
 		out[i].Estimate = e
 		if err != nil {
@@ -133,6 +155,7 @@ func Report(rows []Row, o TableOptions) ([]RowResult, error) {
 		}
 		session := e.Effect()
 		out[i].Session = &session
+		out[i].Look = o.look(e.Units)
 		best, w, err := AcrossSessions(append(append([]Effect(nil), r.Earlier...), session), r.Spread)
 		if err != nil {
 			fail(err)
@@ -149,7 +172,11 @@ func Report(rows []Row, o TableOptions) ([]RowResult, error) {
 		if r.Void == "" && r.Mechanism == "" && !r.SmokeRun {
 			p[i] = best.p()
 		}
-		if s, err := Simultaneous(best, m, 1-alpha); err == nil {
+		level := 1 - alpha
+		if l := out[i].Look; l != nil && l.Planned {
+			level = 1 - l.Alpha
+		}
+		if s, err := Simultaneous(best, m, level); err == nil {
 			out[i].Simultaneous = &s
 		}
 	}
@@ -159,8 +186,13 @@ func Report(rows []Row, o TableOptions) ([]RowResult, error) {
 	}
 	for i, r := range rows {
 		out[i].P = holm[i]
+		if l := out[i].Look; l != nil {
+			l.P = holm[i].Adjusted
+			l.Reject = !holm[i].Failed && l.Planned && l.P <= l.Alpha
+			out[i].P.Reject = l.Reject
+		}
 		in := VerdictInput{
-			Widened: widened[i], Floor: r.Floor, Family: m, Alpha: alpha, EquivalenceBound: r.EquivalenceBound,
+			Widened: widened[i], Floor: r.Floor, Family: m, Alpha: alpha, Look: out[i].Look, Bias: r.Bias, EquivalenceBound: r.EquivalenceBound,
 			Load: r.Load, Warnings: warnings[i], Void: r.Void, Mechanism: r.Mechanism, SmokeRun: r.SmokeRun, Release: r.Release, Work: r.Work,
 		}
 		if !holm[i].Failed {
@@ -176,6 +208,9 @@ func Report(rows []Row, o TableOptions) ([]RowResult, error) {
 			}
 		}
 		out[i].Verdict = Judge(in)
+		if out[i].Verdict.Clause == ClauseVoid && r.Void == "" {
+			out[i].Verdict.Err = out[i].Err
+		}
 	}
 	return out, nil
 }

@@ -2,7 +2,6 @@ package stats
 
 import (
 	"encoding/json"
-	"errors"
 	"math"
 	"math/rand/v2"
 	"testing"
@@ -36,22 +35,53 @@ func refused(t *testing.T, err error, reason string) {
 	require.Contains(t, err.Error(), reason)
 }
 
-// An "outlier" was dropped, and one arm without variance made the test refuse.
+// "~ (p=0.079 n=4+5)": the one 114 among the 115s was dropped as an outlier, and
+// five times 78.8 taken for a reason not to tell 79 from 115 (also rsc/benchstat#7).
 func TestGolangGo19634NothingDropped(t *testing.T) {
-	e, err := FromRounds(pairs([]float64{115, 114, 115, 115, 115}, repeat(78.8, 5)), Options{})
+	old, now := []float64{115, 114, 115, 115, 115}, repeat(78.8, 5)
+	e, err := FromRounds(pairs(old, now), Options{})
 	require.NoError(t, err)
-	require.Equal(t, 5, e.N)
+	require.Equal(t, 5, e.N, "not 4")
+	require.Equal(t, 5, e.Units)
+	near(t, mean([]float64{78.8 / 115, 78.8 / 114, 78.8 / 115, 78.8 / 115, 78.8 / 115}), e.Mean, nine)
 	require.InDelta(t, -31.4, 100*(e.RatioOfMeans.Point-1), .05)
-	require.InDelta(t, 2.0/32, e.SignFlip.P, 1e-12)
+	require.Less(t, e.Interval.High, 1.0, "a difference is resolved")
+	require.Less(t, e.P, 1e-6)
+	require.Equal(t, 5, e.Signs.Same)
+	near(t, 2.0/32, e.SignFlip.P, nine) // the smallest that five pairs can give
+	require.True(t, hasWarning(e.Warnings, TooFewRounds), "and so five are too few, which is said and not silently p=0.079")
 	p, err := FisherExact(5, 0, 0, 5) // the unpaired exact p: all of one arm below all of the other
 	require.NoError(t, err)
 	near(t, 2.0/252, p, nine)
+	// The value that was dropped moves the result.
+	old[1] = 100
+	moved, err := FromRounds(pairs(old, now), Options{})
+	require.NoError(t, err)
+	require.Greater(t, moved.Mean, e.Mean+.015)
 }
 
+// Old has A=100 and B=10000, new has A=100 only: 1.00µs against 0.10µs, "−90.00%".
 func TestGolangGo19565GeomeanMatchedRowsOnly(t *testing.T) {
-	m, err := GeometricMean([]float64{100.0 / 100, math.NaN()})
+	old, now := map[string]float64{"A": 100, "B": 10000}, map[string]float64{"A": 100}
+	var ratios, olds, news []float64
+	for _, name := range []string{"A", "B"} {
+		r := math.NaN() // a row that is not on both sides has no ratio
+		if v, ok := now[name]; ok {
+			r = v / old[name]
+			news = append(news, v)
+		}
+		ratios, olds = append(ratios, r), append(olds, old[name])
+	}
+	m, err := GeometricMean(ratios)
 	require.NoError(t, err)
-	require.Equal(t, RowMean{Ratio: 1, Rows: 1, Excluded: []int{1}}, m)
+	require.Equal(t, RowMean{Ratio: 1, Rows: 1, Excluded: []int{1}}, m, "0%, over one row, and the other is named")
+	// What was printed: each side's own mean, over other rows.
+	a, err := GeometricMean(olds)
+	require.NoError(t, err)
+	b, err := GeometricMean(news)
+	require.NoError(t, err)
+	near(t, .1, b.Ratio/a.Ratio, nine)
+	require.NotEqual(t, a.Rows, b.Rows, "which shows in the count")
 }
 
 func TestCockroach107439ZeroBaseline(t *testing.T) {
@@ -73,7 +103,19 @@ func TestGoogleBenchmark2290ZeroRowInGeomean(t *testing.T) {
 	refused(t, err, "baseline")
 }
 
-// Also google/benchmark#1491, same numbers.
+// Which colour means "different": the answer is a word, a side and a p.
+func TestGoogleBenchmark1491SayWhichIsDifferent(t *testing.T) {
+	r, err := Ratios(pairs([]float64{10, 9, 8}, []float64{9, 10, 8}))
+	require.NoError(t, err)
+	e, err := MeanOfRatios(r, Options{})
+	require.NoError(t, err)
+	require.Equal(t, SignCount{Same: 1, Of: 3, Zero: 1, P: 1}, e.Signs)
+	v := Judge(VerdictInput{Effect: e.Effect(), Floor: &Floor{Percent: 1}, Warnings: e.Warnings, Family: 1})
+	require.Equal(t, NoResolvedDifference, v.Kind)
+	require.Equal(t, ClauseContainsZero, v.Clause)
+	require.Contains(t, v.Text, "+0.37%", "−10%, +11.1% and 0% on average")
+}
+
 func TestGoogleBenchmark678PairIWithI(t *testing.T) {
 	r, err := Ratios(pairs([]float64{10, 9, 8}, []float64{9, 10, 8}))
 	require.NoError(t, err)
@@ -107,6 +149,28 @@ func TestScipy16459NoZeroP(t *testing.T) {
 	near(t, math.Ldexp(2, -20), s.P, nine)
 }
 
+// hits/reps was 0 where no permutation was as extreme: (hits+1)/(reps+1) is not.
+func TestPermute108NoZeroP(t *testing.T) {
+	d := make([]float64, 40) // one of 2^40 flips is as extreme, and 99 draws will not find it
+	for i := range d {
+		d[i] = 1 + .01*float64(i%7)
+	}
+	for _, reps := range []int{99, 999} {
+		s, err := SignFlipTest(d, Options{Flips: reps})
+		require.NoError(t, err)
+		require.Equal(t, reps, s.Flips)
+		near(t, 1/float64(reps+1), s.P, nine)
+	}
+	m, err := MaxTFamily([][]float64{d, d}, Options{Flips: 99})
+	require.NoError(t, err)
+	near(t, 1.0/100, m.Rows[0].P, nine)
+	history := append(repeat(1, 10), repeat(2, 10)...)
+	history[0], history[19] = 1.01, 2.01
+	c, err := ChangePoints(history, ChangeOptions{Shuffles: 99})
+	require.NoError(t, err)
+	near(t, 1.0/100, c[0].P, nine)
+}
+
 func TestScipy14351ConstantData(t *testing.T) {
 	e, err := MeanOfDifferences(repeat(10000, 35), Options{})
 	refused(t, err, "zero variance")
@@ -118,23 +182,6 @@ func TestPyperf203EqualIsNotSignificant(t *testing.T) {
 	refused(t, err, "zero variance")
 	_, err = FromRounds(pairs([]float64{5}, []float64{6}), Options{})
 	refused(t, err, "needs 2")
-}
-
-// A/A passed only when all blocks agreed in sign, which chance gives in 0.78%.
-func TestDatadogSdk3749AAByBoundNotBySign(t *testing.T) {
-	blocks := []float64{1.001, .999, 1.0004, .9991, 1.0012, .9996, 1.0003, .9994}
-	e, err := MeanOfRatios(blocks, Options{})
-	require.NoError(t, err)
-	require.InDelta(t, .0078, CountSigns(repeat(1, 8)).P, .00005)
-	q, err := e.Equivalence(1)
-	require.NoError(t, err)
-	require.True(t, q.Holds)
-	noisy, err := MeanOfRatios([]float64{1.1, .9, 1.04, .91, 1.12, .96, 1.03, .94}, Options{})
-	require.NoError(t, err)
-	require.True(t, noisy.Interval.Contains(1))
-	q, err = noisy.Equivalence(1)
-	require.NoError(t, err)
-	require.False(t, q.Holds, "a noisy rig contains zero and still does not pass")
 }
 
 // Base always first: the slot's effect is the treatment's.
@@ -169,6 +216,38 @@ func TestIfcLite4221BaseAlwaysFirst(t *testing.T) {
 	require.Less(t, narrow.Interval.HalfWidth(), e.Interval.HalfWidth()/10)
 }
 
+// The same commit on both sides, the base always first: 0.93.
+func TestMIPVerify276SameCommitBaseFirst(t *testing.T) {
+	noise := []float64{.4, -.3, .2, -.5, .1, .3, -.2, 0}
+	// The one that runs second is 7% cheaper, whichever it is.
+	run := func(order func(i int) int) []Round {
+		var r []Round
+		for i, v := range noise {
+			first, second := Arm{100, 1}, Arm{93 + v, 1}
+			k := Round{Index: i, Order: order(i), Baseline: first, Variant: second}
+			if k.Order < 0 {
+				k.Baseline, k.Variant = second, first
+			}
+			r = append(r, k)
+		}
+		return r
+	}
+	fixed, err := FromRounds(run(func(int) int { return 1 }), Options{})
+	require.NoError(t, err)
+	require.InDelta(t, .93, fixed.Mean, .001)
+	require.False(t, fixed.Interval.Contains(1), "which is what the report saw, at one commit")
+	require.True(t, hasWarning(fixed.Warnings, OrderUnbalanced))
+	require.Nil(t, fixed.Order, "and nothing in such rounds can tell the slot from the commit")
+	turns, err := FromRounds(run(func(i int) int { return 1 - 2*(i%2) }), Options{OnePair: true})
+	require.NoError(t, err)
+	require.InDelta(t, 1, turns.Mean, .004)
+	require.InDelta(t, -.0725, turns.Order.Delta, .002)
+	require.True(t, turns.Log.Interval.Contains(1), "at one commit there is no change")
+	require.True(t, hasWarning(turns.Warnings, RatioBias), "half the square of the slot is left in the mean of ratios, which is said")
+	v := Judge(VerdictInput{Effect: turns.Effect(), Floor: &Floor{Percent: 1}, Warnings: turns.Warnings, Family: 1})
+	require.NotContains(t, []Kind{Finding, NearFloor}, v.Kind)
+}
+
 // Samples inside a run taken as independent.
 func TestFirecracker6047PseudoReplication(t *testing.T) {
 	var r []float64
@@ -190,204 +269,4 @@ func TestFirecracker6047PseudoReplication(t *testing.T) {
 	naive, err := MeanOfRatios(r, Options{Flips: 99})
 	require.NoError(t, err)
 	require.Less(t, naive.P, 1e-100, "which is what the report was about")
-}
-
-func TestScylla288HolmMonotone(t *testing.T) {
-	require.InDeltaSlice(t, []float64{.02, .02}, adjusted(t, Holm, .01, .011), 1e-15)
-}
-
-func TestGoatools281NothingSignificant(t *testing.T) {
-	require.Equal(t, []float64{1, 1, 1, 1, 1}, adjusted(t, Holm, .25, 1, 1, 1, 1))
-}
-
-func TestStatsmodels764RejectAtAlpha(t *testing.T) {
-	r, err := Holm([]float64{.05}, .05)
-	require.NoError(t, err)
-	require.True(t, r[0].Reject)
-	r, err = Holm([]float64{.01, .02, .03, .04, .05}, .05)
-	require.NoError(t, err)
-	require.True(t, r[0].Reject)
-	require.False(t, r[1].Reject)
-}
-
-func TestNanocompore41OneNaN(t *testing.T) {
-	r, err := Holm([]float64{.01, math.NaN(), .03}, 0)
-	require.NoError(t, err)
-	near(t, .03, r[0].Adjusted, nine)
-	near(t, .06, r[2].Adjusted, nine)
-	require.True(t, r[1].Failed)
-	require.Equal(t, 1.0, r[1].Adjusted)
-	require.False(t, r[1].Reject)
-}
-
-// Forty rows of identical code: without a correction 87% of pages show a star.
-func TestNode28867FortyRowsAA(t *testing.T) {
-	near(t, .871, 1-math.Pow(.95, 40), 1e-3)
-	rng := rand.New(rand.NewPCG(7, 7))
-	const pages = 300
-	bare, holm := 0, 0
-	for range pages {
-		var p []float64
-		any := false
-		for range 40 {
-			var d [12]float64
-			for i := range d {
-				d[i] = rng.NormFloat64()
-			}
-			m, sd := moments(d[:])
-			v := tTwoSided(m/(sd/math.Sqrt(12)), 11)
-			p = append(p, v)
-			any = any || v <= .05
-		}
-		if any {
-			bare++
-		}
-		r, err := Holm(p, 0)
-		require.NoError(t, err)
-		for _, x := range r {
-			if x.Reject {
-				holm++
-				break
-			}
-		}
-	}
-	// Fixed seed: these cannot fail by chance, only when the code changes.
-	require.Greater(t, bare, pages*80/100)
-	require.Less(t, holm, pages*9/100)
-}
-
-func TestRstatix259AchievedLevel(t *testing.T) {
-	e := differences(t, []float64{-9, -2, 0, 0, 0, 0, -1, 0, -1, 0, 0, 0})
-	near(t, .125, e.SignFlip.P, nine)
-	require.InDelta(t, -2.72, e.Interval.Low, .005)
-	require.InDelta(t, .55, e.Interval.High, .005)
-	require.GreaterOrEqual(t, e.HodgesLehmann.Interval.Level, .95, "the level is the one reached")
-	few := differences(t, []float64{1, 2, 3, 4})
-	near(t, 1-2.0/16, few.HodgesLehmann.Interval.Level, nine)
-}
-
-func TestConbench802SDOfOneValue(t *testing.T) {
-	e, err := MeanOfDifferences([]float64{7}, Options{})
-	refused(t, err, "needs 2")
-	require.False(t, e.Testable())
-	e, err = MeanOfDifferences([]float64{7, 8}, Options{})
-	require.NoError(t, err)
-	require.Equal(t, 1.0, e.DF)
-}
-
-// One commit, single-run ratios from 1.97 to 2.90.
-func TestDekaf2431TwoRunsAreNoResult(t *testing.T) {
-	e, err := MeanOfRatios([]float64{1.97, 2.90}, Options{})
-	require.NoError(t, err)
-	require.Greater(t, e.Interval.HalfWidth(), 5.0)
-	require.True(t, hasWarning(e.Warnings, TooFewRounds))
-	require.NotEqual(t, Finding, Judge(VerdictInput{Effect: e.Effect(), Floor: &Floor{Percent: 1}, Warnings: e.Warnings}).Kind)
-}
-
-// rvlenth/emmeans#337 and easystats/modelbased#228: Holm has no matching
-// interval, and both disagreements confuse readers. Both are given, named.
-func TestEmmeans337HolmAndIntervalsDiffer(t *testing.T) {
-	row := func(p float64) Effect { return Effect{Value: tUpper(p/2, 11), SE: 1, DF: 11, Sessions: 1} }
-	ps := []float64{.001, .02, .04}
-	h, err := Holm(ps, 0)
-	require.NoError(t, err)
-	require.True(t, h[1].Reject)
-	i, err := Simultaneous(row(ps[1]), 3, 0)
-	require.NoError(t, err)
-	require.True(t, i.Contains(0), "rejected by Holm, and its simultaneous interval contains zero")
-	require.Equal(t, "simultaneous (Bonferroni)", i.Name)
-	h, err = Holm([]float64{.04, .04, .04}, 0)
-	require.NoError(t, err)
-	require.False(t, h[0].Reject)
-	own, err := row(.04).Interval(0)
-	require.NoError(t, err)
-	require.False(t, own.Contains(0), "not rejected, and its own interval excludes zero")
-	require.Equal(t, "t, this session only", own.Name)
-}
-
-// One commit, A/A +12.27, −.33, −10.88.
-func TestOrbit295ThreeAASessions(t *testing.T) {
-	y := []float64{12.27, -.33, -10.88}
-	e := differences(t, y)
-	require.InDelta(t, .35, e.Mean, .005)
-	require.InDelta(t, -28.4, e.Interval.Low, .05)
-	require.InDelta(t, 29.1, e.Interval.High, .05)
-	require.InDelta(t, 57.6, predictionFloor(y), .05)
-}
-
-// An infinite ratio fell out of the verdict, which then said "no regressions".
-func TestMoqAnalyzers1268FailClosed(t *testing.T) {
-	good := pairs([]float64{100, 101, 99, 100, 102, 98}, []float64{110, 111, 108, 111, 112, 108})
-	rows, err := Report([]Row{{Name: "bad", Rounds: pairs(repeat(0, 6), repeat(5, 6))}, {Name: "good", Rounds: good}}, TableOptions{})
-	require.NoError(t, err)
-	require.Equal(t, Invalid, rows[0].Verdict.Kind)
-	require.Contains(t, rows[0].Verdict.Text, "baseline")
-	require.True(t, rows[0].P.Failed)
-	near(t, math.Min(1, 2*rows[1].P.P), rows[1].P.Adjusted, nine)
-}
-
-// Code-free commits were flagged with an interval across zero; lance0/rustbgpd#566 alike.
-func TestNeqo1771StraddlesZero(t *testing.T) {
-	v := Judge(VerdictInput{Effect: Effect{Value: 1.2, SE: 1, DF: 11, Sessions: 1}, Floor: &Floor{Percent: 3}})
-	require.Equal(t, NoResolvedDifference, v.Kind)
-	require.Equal(t, ClauseContainsZero, v.Clause)
-}
-
-// Identical code, other binaries: ±2.5–3%.
-func TestFasterCPython480CodeLayout(t *testing.T) {
-	f := &Floor{Percent: 1.5}
-	v := Judge(VerdictInput{Effect: Effect{Value: 2.8, SE: .3, DF: 11, Sessions: 1}, Floor: f, Release: true})
-	require.Contains(t, v.Notes, "one binary each: code layout alone can do this")
-	v = Judge(VerdictInput{Effect: Effect{Value: 3.1, SE: .3, DF: 11, Sessions: 1}, Floor: f, Release: true})
-	require.NotContains(t, v.Notes, "one binary each: code layout alone can do this")
-}
-
-// The minimum of each arm separately throws the pairing away.
-func TestAiDotNetTensors741PairingKept(t *testing.T) {
-	var base, variant []float64
-	for i := range 12 {
-		m := 100 + 10*float64(i%5) // the machine's own ups and downs hit both arms
-		base, variant = append(base, m), append(variant, m*(1.02+.001*float64(i%3-1)))
-	}
-	e, err := FromRounds(pairs(base, variant), Options{})
-	require.NoError(t, err)
-	require.InDelta(t, 2, e.Effect().Value, .01)
-	require.Less(t, e.Interval.HalfWidth(), .001)
-}
-
-// Stopping when the interval looks good.
-func TestReBench14StoppingOnTheInterval(t *testing.T) {
-	l, err := PlanLooks([]int{12, 24}, 0, EqualSpending)
-	require.NoError(t, err)
-	r, err := l.Review([]Look{{Rounds: 6, P: .001}, {Rounds: 12, P: .03}, {Rounds: 24, P: .024}, {Rounds: 30, P: 1e-9}})
-	require.NoError(t, err)
-	require.Equal(t, 2, r.Unplanned)
-	require.False(t, r.Looks[0].Reject, "an unplanned look never decides")
-	require.False(t, r.Looks[1].Reject)
-	require.True(t, r.Looks[2].Reject)
-	require.True(t, hasWarning(r.Warnings, UnplannedLook))
-}
-
-// google/tachometer#138 and the like ask how many rounds: the plan answers first.
-func TestPlanThatCannotSurviveItsFamily(t *testing.T) {
-	err := FamilyPlan{Rows: 15, Units: 8}.Check()
-	var pe *PlanError
-	require.True(t, errors.As(err, &pe))
-	require.Equal(t, 10, pe.NeedUnits)
-	require.InDelta(t, .0078, pe.SmallestP, .00005)
-	require.NoError(t, FamilyPlan{Rows: 15, Units: 10}.Check())
-	require.NoError(t, FamilyPlan{Rows: 102, Units: 12}.Check())
-	require.Error(t, FamilyPlan{Rows: 103, Units: 12}.Check())
-	require.Error(t, FamilyPlan{Rows: 1, Units: 5}.Check())
-	require.NoError(t, FamilyPlan{Rows: 1, Units: 6}.Check())
-	// Beyond 20 units the flips are drawn, and their number is the limit.
-	require.NoError(t, FamilyPlan{Rows: 5000, Units: 24}.Check())
-	require.True(t, errors.As(FamilyPlan{Rows: 5001, Units: 24}.Check(), &pe))
-	require.Equal(t, 24, pe.NeedUnits)
-	require.InDelta(t, 100_019, pe.NeedFlips, 1)
-	require.NoError(t, FamilyPlan{Rows: 5001, Units: 24, Flips: pe.NeedFlips}.Check())
-	require.Error(t, FamilyPlan{Rows: 5001, Units: 24, Flips: pe.NeedFlips - 2}.Check())
-	require.Error(t, FamilyPlan{Rows: 100, Units: 24, Flips: 999}.Check())
-	require.True(t, errors.As(FamilyPlan{Rows: 30_000, Units: 12}.Check(), &pe))
-	require.NoError(t, FamilyPlan{Rows: 30_000, Units: pe.NeedUnits, Flips: pe.NeedFlips}.Check())
 }

@@ -30,23 +30,23 @@ type Looks struct {
 // is tested at α_i = α/L (EqualSpending), or α_i = A(n_i/n) − A(n_{i−1}/n) with
 // A(t) = 2−2Φ(z_{α/2}/√t) (LateSpending). Source: Bonferroni, and Lan and
 // DeMets (1983) for LateSpending. Assumes nothing about the dependence of looks.
-// alpha 0 means 0.05.
+// alpha 0 means 0.05, and cannot be more.
+//
+// A look that can never reject is refused with a *PlanError: the sign-flip p is
+// at least 2/2^n up to 20 rounds and 1e-5 beyond, and α_i must not be below it.
+// For a family put the plan into FamilyPlan.Looks, whose Check asks for α_i/rows.
 func PlanLooks(at []int, alpha float64, s Spending) (Looks, error) {
-	alpha, err := settleAlpha(alpha)
+	alpha, err := settleVerdictAlpha(alpha)
 	if err != nil {
 		return Looks{}, err
 	}
 	if len(at) == 0 || len(at) > 1000 {
 		return Looks{}, &OptionError{"at", len(at), "1 to 1000 looks"}
 	}
-	prev := 1
-	for _, n := range at {
-		if n <= prev {
-			return Looks{}, &OptionError{"at", at, "increasing numbers of rounds, from 2"}
-		}
-		prev = n
-	}
 	l := Looks{At: append([]int(nil), at...)}
+	if err := l.increasing(); err != nil {
+		return Looks{}, err
+	}
 	spent := 0.0
 	for _, n := range at {
 		a := alpha / float64(len(at))
@@ -62,7 +62,56 @@ func PlanLooks(at []int, alpha float64, s Spending) (Looks, error) {
 		}
 		l.Alphas = append(l.Alphas, math.Max(a, smallestP))
 	}
+	if err := (FamilyPlan{Rows: 1, Alpha: alpha, Looks: &l}).Check(); err != nil {
+		return Looks{}, err
+	}
 	return l, nil
+}
+
+func (l Looks) increasing() error {
+	prev := 1
+	for _, n := range l.At {
+		if n <= prev || n > maxRounds {
+			return &OptionError{"at", l.At, "increasing numbers of rounds, from 2 to 1000000"}
+		}
+		prev = n
+	}
+	return nil
+}
+
+// check refuses what PlanLooks would not have made.
+func (l Looks) check() error {
+	if len(l.At) != len(l.Alphas) || len(l.At) == 0 {
+		return &OptionError{"Looks", l, "a plan from PlanLooks"}
+	}
+	var spent float64
+	for _, a := range l.Alphas {
+		if !(a > 0 && a < 1) {
+			return &OptionError{"Looks", l, "a plan from PlanLooks"}
+		}
+		spent += a
+	}
+	if !(spent <= 0.05*(1+1e-9)) {
+		return &OptionError{"Looks", l, "a plan from PlanLooks, whose looks spend 5% or less together"}
+	}
+	return l.increasing()
+}
+
+// Look says what the plan allows to a verdict made with that number of rounds (of
+// blocks, where blocks are the unit): a planned Look with its α_i, or an unplanned
+// one that allows nothing. P is left to the caller. Formula, source and what it
+// assumes: as PlanLooks.
+func (l Looks) Look(rounds int) Look {
+	k := Look{Rounds: rounds, P: 1}
+	if l.check() != nil {
+		return k
+	}
+	for j, n := range l.At {
+		if n == rounds {
+			k.Planned, k.Alpha = true, l.Alphas[j]
+		}
+	}
+	return k
 }
 
 // Look is one look that was taken.
@@ -70,7 +119,8 @@ type Look struct {
 	Rounds int     `json:"rounds"`
 	P      float64 `json:"p"`
 	// Planned says whether the plan had a look here; Alpha is what it may spend,
-	// zero for an unplanned one, so that no unplanned look ever decides.
+	// zero for an unplanned one, so that no unplanned look ever decides. Both are
+	// outputs: Review does not read them.
 	Planned bool    `json:"planned"`
 	Alpha   float64 `json:"alpha"`
 	// Reject is true when P ≤ Alpha at a planned look.
@@ -91,10 +141,11 @@ type LookReview struct {
 // Review holds the looks that were taken, each a number of rounds with its p,
 // against the plan. A second look at the same number is unplanned. Rounds
 // added beyond the plan's end are unplanned looks too: start a new session and
-// pool all of them instead.
+// pool all of them instead. A verdict made at one of the looks takes it as
+// VerdictInput.Look.
 func (l Looks) Review(taken []Look) (LookReview, error) {
-	if len(l.At) != len(l.Alphas) {
-		return LookReview{}, &OptionError{"Looks", l, "a plan from PlanLooks"}
+	if err := l.check(); err != nil {
+		return LookReview{}, err
 	}
 	var r LookReview
 	used := make([]bool, len(l.At))

@@ -123,7 +123,15 @@ type SignCount struct {
 //
 // 12 of 12 is .000488; 33 of 37 is 1.08e-6. All zero gives p = 1. Source: the
 // sign test, Arbuthnot (1710), Dixon and Mood (1946). Assumes independent units.
-func CountSigns(d []float64) SignCount {
+// A value that is NaN or infinite has no sign to count: a *NotTestableError.
+func CountSigns(d []float64) (SignCount, error) {
+	if err := checkValues("sign count", d); err != nil {
+		return SignCount{P: 1}, err
+	}
+	return countSigns(d), nil
+}
+
+func countSigns(d []float64) SignCount {
 	var pos, neg int
 	c := SignCount{Of: len(d), P: 1}
 	for _, v := range d {
@@ -132,7 +140,7 @@ func CountSigns(d []float64) SignCount {
 			pos++
 		case v < 0:
 			neg++
-		default: // zero, and NaN: neither side
+		default:
 			c.Zero++
 		}
 	}

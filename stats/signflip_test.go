@@ -54,11 +54,11 @@ func TestSignFlipAgainstEnumeration(t *testing.T) {
 }
 
 func TestSignCounts(t *testing.T) {
-	c := CountSigns(repeat(1, 12))
+	c := countSigns(repeat(1, 12))
 	require.InDelta(t, .000488, c.P, 5e-7)
 	d := append(repeat(1, 33), repeat(-1, 4)...)
-	c = CountSigns(append(d, 0))
+	c = countSigns(append(d, 0))
 	require.Equal(t, SignCount{Same: 33, Of: 38, Zero: 1, P: c.P}, c)
 	require.InDelta(t, 1.08e-6, c.P, .005e-6)
-	require.Equal(t, 1.0, CountSigns(nil).P)
+	require.Equal(t, 1.0, countSigns(nil).P)
 }

@@ -40,6 +40,7 @@ const (
 	ClauseNotTestable   Clause = "not testable"
 	ClauseEquivalent    Clause = "equivalent within the declared bound"
 	ClauseContainsZero  Clause = "interval contains zero"
+	ClauseLook          Clause = "unplanned look"
 	ClauseFamilyMissing Clause = "family p missing"
 	ClauseFamily        Clause = "not significant in its family"
 	ClauseNoSpread      Clause = "several sessions without the between-session spread"
@@ -48,13 +49,16 @@ const (
 	ClauseFewRounds     Clause = "too few rounds for an exact test"
 	ClauseNoFloor       Clause = "no floor"
 	ClauseLoad          Clause = "load alone can have made it"
+	ClauseBias          Clause = "A/A bias alone can have made it"
 	ClauseUnderFloor    Clause = "under max(1%, floor) from one session"
 	ClauseWidened       Clause = "widened interval contains zero"
 	ClauseChecks        Clause = "cross-checks disagree"
 	ClauseSecond        Clause = "up to max(2%, 2 x floor), one session, no widened interval"
 	ClauseNearWidened   Clause = "up to max(2%, 2 x floor), widened interval excludes zero"
+	ClauseUnderSessions Clause = "under the floor over several sessions"
 	ClauseNearSessions  Clause = "under max(1%, floor), resolved over several sessions"
 	ClauseSessions      Clause = "at least max(1%, floor), resolved over several sessions"
+	ClauseLargeSession  Clause = "above max(2%, 2 x floor), this session only"
 	ClauseLarge         Clause = "above max(2%, 2 x floor)"
 )
 
@@ -70,12 +74,23 @@ type VerdictInput struct {
 	Widened *Effect
 	// Floor of this shape and session; nil means no finding.
 	Floor *Floor
-	// Family is the number of declared rows corrected together; 0 and 1: alone.
+	// Family is the number of declared rows corrected together; 1 for a row that
+	// was declared alone. 0 says that nothing was declared: the row is judged
+	// alone, and a note says that nothing is corrected.
 	Family int
-	// AdjustedP is the row's p within its family. Needed when Family > 1.
+	// AdjustedP is the row's p within its family, by the variance of Effect or of
+	// Widened. Needed when Family > 1.
 	AdjustedP *float64
-	// Alpha for the family. Default 0.05.
+	// Alpha is the error rate of the family, and of the interval that must exclude
+	// zero. Default 0.05; it may be less, not more.
 	Alpha float64
+	// Look is the planned or unplanned look at which this verdict is made
+	// (Looks.Look, or the last of LookReview.Looks): its Alpha takes the place of
+	// the row's, and an unplanned one never makes a finding. nil: the data are
+	// looked at once, at their planned end.
+	Look *Look
+	// Bias is what A/A gives on average on this rig (PooledBias); nil if unknown.
+	Bias *Bias
 	// EquivalenceBound in percent, declared beforehand; 0: none.
 	EquivalenceBound float64
 	// Load says what a difference in busy share does to the row; nil when the
@@ -107,12 +122,20 @@ type Verdict struct {
 	Text string `json:"text"`
 	// Notes are caveats that belong beside the row.
 	Notes []string `json:"notes"`
+	// Level is that of the interval that decided, 0 where none did.
+	Level float64 `json:"level"`
+	// SessionOnly is true when the between-session spread is not known to the
+	// verdict: interval and p then speak for the measured session, not for the setting.
+	SessionOnly bool `json:"session_only"`
+	// Err is the typed reason of a row that is not testable.
+	Err error `json:"-"`
 	// NotBelow and SecondUpTo are the rule's limits for this rig in percent:
 	// max(1, floor) and max(2, 2·floor). Zero without a floor.
 	NotBelow   float64 `json:"not_below"`
 	SecondUpTo float64 `json:"second_up_to"`
 	// SmallestBound is the smallest "no change bigger than" that the row can
 	// claim, nil when not testable; Equivalent the answer for the declared bound.
+	// Both by one-sided tests at 5%, or at alpha where that is smaller.
 	SmallestBound *float64    `json:"smallest_bound"`
 	Equivalent    *Equivalent `json:"equivalent"`
 }

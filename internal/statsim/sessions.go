@@ -12,7 +12,7 @@ func sessionsSection(t *table, reps int, seed uint64) {
 			for _, n := range sizes {
 				for k := 1; k <= 6; k++ {
 					rng := stream(seed, 5, ni, n, k, int(tau*100))
-					sessions(t, reps/2, z, tau, n, k, func() float64 { return rng.NormFloat64() }, func(x []float64) { z.fill(rng, x) })
+					sessions(t, reps/4, z, tau, n, k, func() float64 { return rng.NormFloat64() }, func(x []float64) { z.fill(rng, x) })
 				}
 			}
 		}
@@ -74,63 +74,51 @@ func sessions(t *table, reps int, z noise, tau float64, n, k int, normal func() 
 			e, _, err := stats.AcrossSessions(s, nil)
 			effect("t of session effects", promised(exact, z.normal), e, err)
 		}
-		for _, c := range []struct {
-			what string
-			o    stats.PoolOptions
-			p    promise
-		}{
-			{"fixed effect, normal", stats.PoolOptions{Estimator: stats.FixedEffect, Interval: stats.NormalInterval}, none},
-			{"DerSimonian–Laird, normal", stats.PoolOptions{Estimator: stats.DerSimonianLaird, Interval: stats.NormalInterval}, none},
-			{"Paule–Mandel, Hartung–Knapp", stats.PoolOptions{Interval: stats.HartungKnapp}, none},
-			{"Paule–Mandel, Hartung–Knapp, q ≥ 1", stats.PoolOptions{}, promised(atLeast, z.normal && n >= 12)},
-		} {
+		for _, c := range pools {
 			p, err := stats.Pool(st, c.o)
-			cover(c.what, c.p, p.Interval, err)
+			cover(c.what, promised(c.p, z.normal && n >= 12), p.Interval, err)
 			if c.o == (stats.PoolOptions{}) && err == nil {
-				t.at("Q-profile of spread²"+tag, z.name, n, k, 95, none, false).cover(p.Tau2Interval.Low, p.Tau2Interval.High, tau*tau, nil)
+				t.at("Q-profile of spread²"+tag, z.name, n, k, 95, promised(exact, z.normal && n >= 20 && tau > 0), false).cover(p.Tau2Interval.Low, p.Tau2Interval.High, tau*tau, nil)
 			}
+		}
+		if k <= 4 && tau > 0 {
+			_, w, err := stats.Borrow(s, known)
+			disagree := false
+			for _, x := range w {
+				disagree = disagree || x.Code == stats.SessionsDisagree
+			}
+			t.at("sessions called disagreeing, the spread right", z.name, n, k, 5, promised(atMost, z.normal && n >= 12), true).count(err == nil && disagree)
 		}
 	}
 }
 
-func floorsSection(t *table, reps int, seed uint64) {
-	const n = 12
-	for ni, z := range noises {
-		for _, tau := range []float64{.34, 0} {
-			tag := ""
-			if tau == 0 {
-				tag = ", spread 0"
-			}
-			for _, k := range []int{1, 2, 4, 6, 10} {
-				rng := stream(seed, 6, ni, k, int(tau*100))
-				x := make([]float64, n)
-				session := func() stats.Effect {
-					z.fill(rng, x)
-					m, sd := meanSD(x)
-					return stats.Effect{Value: m + tau*rng.NormFloat64(), SE: sd / sqrt(n), DF: n - 1, Sessions: 1}
-				}
-				known := stats.Spread{Percent: .34, Known: true}
-				for range reps {
-					var aa []stats.Effect
-					for range k {
-						aa = append(aa, session())
-					}
-					next := math.Abs(session().Value)
-					show := func(what string, p promise, f float64, err error) {
-						l := t.at(what+tag, z.name, n, k, 5, p, true)
-						l.count(err == nil && next > f)
-						l.width += f
-					}
-					f, err := stats.FloorFromAA(aa[0], aa[1:], &known)
-					show("floor", promised(atMost, z.normal), f.Percent, err)
-					if k == 1 {
-						i, _ := aa[0].Interval(0)
-						show("half-width alone", none, i.HalfWidth(), nil)
-						f, err = stats.FloorFromAA(aa[0], nil, nil)
-						show("|A/A| + half-width, spread unknown", none, f.Percent, err)
-					}
-				}
-			}
+// pools are all estimators with the intervals that they are used with.
+var pools = func() (list []struct {
+	what string
+	o    stats.PoolOptions
+	p    promise
+}) {
+	add := func(e stats.Estimator, i stats.PoolInterval, p promise) {
+		name, how := e, i
+		if e == "" {
+			name = stats.PauleMandel
 		}
+		if i == "" {
+			how = stats.HartungKnappFloored
+		}
+		list = append(list, struct {
+			what string
+			o    stats.PoolOptions
+			p    promise
+		}{string(name) + ", " + string(how), stats.PoolOptions{Estimator: e, Interval: i}, p})
 	}
-}
+	add(stats.FixedEffect, stats.NormalInterval, none)
+	add(stats.DerSimonianLaird, stats.NormalInterval, none)
+	add("", "", atLeast)
+	add("", stats.HartungKnapp, none)
+	for _, e := range []stats.Estimator{stats.DerSimonianLaird, stats.RestrictedML, stats.SidikJonkman} {
+		add(e, stats.HartungKnapp, none)
+		add(e, "", atLeast)
+	}
+	return list
+}()

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"math"
 	"strings"
+
+	"gonum.org/v1/gonum/mathext"
 )
 
 // promise says what theory promises of a line.
@@ -32,16 +34,22 @@ type line struct {
 type table struct {
 	title string
 	lines []*line
-	index map[string]*line
+	index map[cell]*line
+}
+
+// cell is what tells one line of a table from another.
+type cell struct {
+	what, noise string
+	n, k        int
 }
 
 func (t *table) at(what, noise string, n, k int, nominal float64, p promise, isError bool) *line {
-	key := fmt.Sprint(what, "|", noise, "|", n, "|", k)
+	key := cell{what, noise, n, k}
 	if l := t.index[key]; l != nil {
 		return l
 	}
 	if t.index == nil {
-		t.index = map[string]*line{}
+		t.index = map[cell]*line{}
 	}
 	l := &line{what: what, noise: noise, n: n, k: k, nominal: nominal, promise: p, isError: isError}
 	t.index[key] = l
@@ -83,7 +91,8 @@ func (l *line) se() float64 {
 	return 100 * math.Sqrt(p*(1-p)/float64(l.reps))
 }
 
-// mark compares with nominal ± (1 point + z standard errors under the nominal value).
+// mark compares with nominal ± (1 point + z standard errors under the nominal value):
+// off by more than a point, and more than the Monte Carlo error explains.
 func (l *line) mark(z float64) string {
 	slack := 1 + z*l.nullSE()
 	unsafe := l.nominal - l.percent()
@@ -99,16 +108,77 @@ func (l *line) mark(z float64) string {
 	return "ok"
 }
 
+// wrong says whether a promise is broken by that mark.
+func (l *line) wrong(mark string) bool {
+	return l.promise != none && (mark == "OFF" || l.promise == exact && mark != "ok")
+}
+
 // broken counts promised lines that are off by more than a point and z standard errors.
 func (t *table) broken(z float64) (n int) {
 	for _, l := range t.lines {
-		m := l.mark(z)
-		if l.promise != none && (m == "OFF" || l.promise == exact && m != "ok") {
+		if l.wrong(l.mark(z)) {
 			n++
 		}
 	}
 	return n
 }
+
+// improbable gives the promised lines that a truth within a point of the nominal
+// value would give with a probability below p, by the exact binomial tail.
+func (t *table) improbable(p float64) (off []string) {
+	for _, l := range t.lines {
+		if l.promise == none {
+			continue
+		}
+		// Beyond the nominal value on either side, as if the truth were a point off.
+		many := atLeastHits(l.hits, l.reps, math.Min(1, (l.nominal+1)/100)) < p
+		few := atMostHits(l.hits, l.reps, math.Max(0, (l.nominal-1)/100)) < p
+		unsafe, careful := few, many
+		if l.isError {
+			unsafe, careful = many, few
+		}
+		if unsafe || l.promise == exact && careful {
+			off = append(off, fmt.Sprintf("%s, %s, n=%d k=%d: %d of %d hits, nominal %.4g%%", l.what, l.noise, l.n, l.k, l.hits, l.reps, l.nominal))
+		}
+	}
+	return off
+}
+
+// atMostHits is P(X ≤ k) of a binomial count, atLeastHits P(X ≥ k).
+func atMostHits(k, n int, p float64) float64 {
+	switch {
+	case k < 0:
+		return 0
+	case k >= n || p == 0:
+		return 1
+	case p == 1:
+		return 0
+	}
+	return mathext.RegIncBeta(float64(n-k), float64(k+1), 1-p)
+}
+
+func atLeastHits(k, n int, p float64) float64 { return atMostHits(n-k, n, 1-p) }
+
+func (l *line) String() string {
+	k, w := "", ""
+	if l.k > 0 {
+		k = fmt.Sprint(l.k)
+	}
+	if l.width > 0 {
+		w = fmt.Sprintf("%.3g", l.width/float64(max(1, l.reps-l.failed)))
+	}
+	mark := l.mark(markErrors)
+	if l.promise != none {
+		mark += " *"
+	}
+	if l.failed > 0 {
+		mark += fmt.Sprintf(" (%d of %d without a result)", l.failed, l.reps)
+	}
+	return fmt.Sprintf("| %s | %s | %d | %s | %.4g | %.2f | %.2f | %s | %s |", cellText(l.what), l.noise, l.n, k, l.nominal, l.percent(), l.se(), w, mark)
+}
+
+// cellText keeps a name in its own column.
+func cellText(s string) string { return strings.ReplaceAll(s, "|", "\\|") }
 
 func (t *table) String() string {
 	var b strings.Builder
@@ -116,21 +186,48 @@ func (t *table) String() string {
 	fmt.Fprintln(&b, "| what | noise | n | k | nominal | found | ± MC | half-width | mark |")
 	fmt.Fprintln(&b, "|---|---|---|---|---|---|---|---|---|")
 	for _, l := range t.lines {
-		k, w := "", ""
-		if l.k > 0 {
-			k = fmt.Sprint(l.k)
+		fmt.Fprintln(&b, l)
+	}
+	return b.String()
+}
+
+// shortfalls lists what does not reach its nominal value, one line for each
+// interval or test and noise, over all n and k.
+func shortfalls(tables []*table) string {
+	var b strings.Builder
+	fmt.Fprintln(&b, "## Where the nominal value is not reached")
+	fmt.Fprintln(&b, "\nEvery line marked OFF above, gathered over n and k. A rate shown for comparison (a method this package does not use, or use without what it asks for) is here too.")
+	fmt.Fprintln(&b, "\n| what | noise | nominal | worst found | at n, k | lines off |")
+	fmt.Fprintln(&b, "|---|---|---|---|---|---|")
+	for _, t := range tables {
+		type group struct {
+			worst    *line
+			off, all int
 		}
-		if l.width > 0 {
-			w = fmt.Sprintf("%.3g", l.width/float64(max(1, l.reps-l.failed)))
+		groups := map[[2]string]*group{}
+		var order [][2]string
+		for _, l := range t.lines {
+			key := [2]string{l.what, l.noise}
+			g := groups[key]
+			if g == nil {
+				g = &group{}
+				groups[key] = g
+				order = append(order, key)
+			}
+			g.all++
+			if l.mark(markErrors) != "OFF" {
+				continue
+			}
+			g.off++
+			if g.worst == nil || math.Abs(l.percent()-l.nominal) > math.Abs(g.worst.percent()-g.worst.nominal) {
+				g.worst = l
+			}
 		}
-		mark := l.mark(markErrors)
-		if l.promise != none {
-			mark += " *"
+		for _, key := range order {
+			if g := groups[key]; g.worst != nil {
+				fmt.Fprintf(&b, "| %s | %s | %.4g | %.2f | %d, %d | %d of %d |\n", cellText(key[0]), key[1], g.worst.nominal, g.worst.percent(), g.worst.n, g.worst.k, g.off, g.all)
+			}
 		}
-		if l.failed > 0 {
-			mark += fmt.Sprintf(" (%d without a result)", l.failed)
-		}
-		fmt.Fprintf(&b, "| %s | %s | %d | %s | %.4g | %.2f | %.2f | %s | %s |\n", l.what, l.noise, l.n, k, l.nominal, l.percent(), l.se(), w, mark)
 	}
 	return b.String()
 }
