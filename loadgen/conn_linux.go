@@ -91,8 +91,8 @@ func (w *worker) receive(i int32, toTheEnd bool) {
 		} else if !w.h1Feed(i, w.buf[:n]) {
 			return
 		}
-		if w.closedUntil != 0 && c.ready {
-			w.refill(i)
+		if w.closedUntil != 0 {
+			w.refill(t)
 			if c.state == connDown {
 				return
 			}

@@ -127,8 +127,8 @@ func TestTimeoutAndReplacement(t *testing.T) {
 		}
 		answering(okAnswer)(s, c, in, n)
 	})
-	g := connected(t, Spec{Connections: 4, Timeout: 100 * time.Millisecond}, s.target())
-	c := runWindow(t, g, Window{Rate: 100, Duration: time.Second}).Total()
+	g := connected(t, Spec{Connections: 4, Timeout: 500 * time.Millisecond}, s.target())
+	c := runWindow(t, g, Window{Rate: 100, Duration: 1500 * time.Millisecond}).Total()
 	require.EqualValues(t, 4, c.FailedBy.Timeout)
 	require.EqualValues(t, 4, c.ConnectionsOpened)
 	require.Equal(t, c.Sent, c.Completed+4)
