@@ -358,3 +358,20 @@ func FuzzTLSReceive(f *testing.F) {
 		require.LessOrEqual(t, total, len(stream))
 	})
 }
+
+// BenchmarkTLSProtection is what TLS adds to a request of 120 bytes and an
+// answer of 4,300: one record sealed and one opened, without the kernel.
+func BenchmarkTLSProtection(b *testing.B) {
+	c, p := tlsPair(b, tls.VersionTLS13)
+	question, answer := make([]byte, 120), p.record(recordApplication, string(make([]byte, 4300)))
+	out, in := make([]byte, 0, maxPlaintext+recordExtra), make([]byte, len(answer))
+	b.ReportAllocs()
+	for b.Loop() {
+		c.out.seal(out, recordApplication, question)
+		copy(in, answer)
+		c.in.seq = 0
+		if _, _, err := c.in.open(in); err != nil {
+			b.Fatal(err)
+		}
+	}
+}

@@ -17,6 +17,14 @@ import (
 // Records are protected here once the handshake is over, because the Read of
 // crypto/tls allocates for each record. Only AES-GCM can be had from the
 // standard library; connections with another cipher stay with crypto/tls.
+//
+// Kernel TLS is not used. It moves the same AES-GCM into send and recv; what
+// it can save is a copy of the text, which is small here (all that protection
+// costs for 120 bytes out and 4,300 in is below 2 microseconds,
+// BenchmarkTLSProtection, where the two system calls and the wake-up around
+// them cost about ten times that). Many kernels are built without it
+// (net.ipv4.tcp_available_ulp says so), that of the virtual machine where this
+// was developed too, so its gain could not be measured.
 
 type recordType = byte
 

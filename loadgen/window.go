@@ -41,6 +41,13 @@ type Window struct {
 	ProgressEvery time.Duration `json:"progress_every_ns,omitempty"`
 }
 
+// Validate returns nil or an *InvalidError with the first problem that the
+// window has for a generator of s with so many targets.
+func (w Window) Validate(s Spec, targets int) error {
+	_, err := w.resolve(s.withDefaults(), targets)
+	return err
+}
+
 // resolve checks w against the generator's spec and targets and fills in
 // what zeros stand for.
 func (w Window) resolve(s Spec, targets int) (Window, error) {

@@ -3,19 +3,19 @@ package main
 import (
 	"fmt"
 	"io"
-	"strings"
 	"sync"
 	"time"
 
-	"github.com/tareperf/tare/internal/sys"
+	"github.com/tareperf/tare/loadgen"
 )
 
-// startLive keeps one line up to date while a load runs, where w is a
-// terminal. The function it returns clears the line and ends it.
-//
-// It shows the time and what the generator costs. What was answered is known
-// at the end only: the generator is not disturbed to ask.
-func startLive(w io.Writer, o loadOptions, pid int) (end func()) {
+// progressEvery is how often the generator tells how far it has come. It is
+// known then should it die.
+const progressEvery = 500 * time.Millisecond
+
+// startLive keeps one line up to date while a window runs, where w is a
+// terminal. The function it returns ends it and clears the line.
+func startLive(w io.Writer, o loadgen.Window, p *process) (end func()) {
 	columns, ok := isTerminal(w)
 	if !ok {
 		return func() {}
@@ -23,24 +23,15 @@ func startLive(w io.Writer, o loadOptions, pid int) (end func()) {
 	stop := make(chan struct{})
 	var done sync.WaitGroup
 	done.Go(func() {
-		tick := time.NewTicker(500 * time.Millisecond)
+		tick := time.NewTicker(progressEvery)
 		defer tick.Stop()
-		began := time.Now()
-		cpuBefore, err := sys.ProcessCPUClock(pid)
-		last := began
-		share := ""
 		for {
-			fmt.Fprintf(w, "\r%s\x1b[K", clip(o.liveLine(time.Since(began))+share, columns))
 			select {
 			case <-stop:
 				fmt.Fprint(w, "\r\x1b[K")
 				return
-			case now := <-tick.C:
-				cpu, err2 := sys.ProcessCPUClock(pid)
-				if share = ""; err == nil && err2 == nil {
-					share = fmt.Sprintf(", generator at %.0f%% of a CPU", 100*float64(cpu-cpuBefore)/float64(now.Sub(last)))
-				}
-				cpuBefore, last, err = cpu, now, err2
+			case <-tick.C:
+				fmt.Fprintf(w, "\r%s\x1b[K", clip(liveLine(o, p.Progress()), columns))
 			}
 		}
 	})
@@ -50,22 +41,18 @@ func startLive(w io.Writer, o loadOptions, pid int) (end func()) {
 	}
 }
 
-// liveLine is what is going on after some time.
-func (o loadOptions) liveLine(t time.Duration) string {
-	lead := o.window.Ramp + o.window.WarmUp
-	var b strings.Builder
-	switch counted := t - lead; {
-	case counted < 0:
-		fmt.Fprintf(&b, "warm-up %.0f s of %.0f s", t.Seconds(), lead.Seconds())
-	case counted < o.window.Duration:
-		fmt.Fprintf(&b, "%.0f s of %.0f s", counted.Seconds(), o.window.Duration.Seconds())
-		if o.window.Rate > 0 {
-			fmt.Fprintf(&b, ", %.0f of %.0f requests due", o.window.Rate*counted.Seconds(), o.window.Rate*o.window.Duration.Seconds())
-		}
-	default:
-		b.WriteString("waiting for the last answers")
+// liveLine says how far a window has come.
+func liveLine(o loadgen.Window, p loadgen.Progress) string {
+	at := time.Duration(p.AtNanoseconds)
+	when := fmt.Sprintf("%.1f s of %v", at.Seconds(), o.Duration)
+	switch {
+	case at < 0:
+		when = fmt.Sprintf("warm-up, %.1f s to go", -at.Seconds())
+	case at > o.Duration:
+		when = "waiting for the last answers"
 	}
-	return b.String()
+	return fmt.Sprintf("%s: %d sent, %d completed, %d failed, %d overflow, %d in flight, %d connections",
+		when, p.Sent, p.Completed, p.Failed, p.Overflow, p.InFlight, p.Open)
 }
 
 func clip(s string, columns int) string {

@@ -10,7 +10,6 @@ import (
 	"os"
 	"os/signal"
 	"syscall"
-	"time"
 
 	"github.com/tareperf/tare/loadgen"
 )
@@ -33,14 +32,13 @@ func load(args []string, s streams) int {
 	defer stop()
 	context.AfterFunc(ctx, stop) // a second signal ends the program at once
 
-	for _, warning := range o.warnings() {
+	for _, warning := range loadgen.Warnings(o.spec, []loadgen.Target{o.target}, o.window) {
 		fmt.Fprintf(s.err, "tare load: %s\n", warning)
 	}
-	report, idle, err := o.run(ctx, s)
-	if err != nil && !report.Interrupted {
+	res, err := o.run(ctx, s)
+	if err != nil {
 		return o.failed(err, s)
 	}
-	res := newLoadResult(o, report, idle)
 	if o.json {
 		err = writeJSON(s.out, res)
 	} else {
@@ -50,7 +48,7 @@ func load(args []string, s streams) int {
 		fmt.Fprintf(s.err, "tare load: write the result: %v\n", err)
 		return exitError
 	}
-	return res.exit
+	return res.Exit
 }
 
 // failed says why there was no load.
@@ -65,7 +63,12 @@ func (o loadOptions) failed(err error, s streams) int {
 	}
 	fmt.Fprintf(s.err, "tare load: %v\n", err)
 	if o.json {
-		if err := writeJSON(s.out, errorResult{URL: o.url, Error: err.Error(), Exit: status}); err != nil {
+		res := errorResult{URL: o.url, Error: err.Error(), Exit: status}
+		var lost *lostError
+		if errors.As(err, &lost) {
+			res.LastSeen = &lost.progress
+		}
+		if err := writeJSON(s.out, res); err != nil {
 			fmt.Fprintf(s.err, "tare load: write the result: %v\n", err)
 		}
 	}
@@ -78,12 +81,11 @@ func writeJSON(w io.Writer, v any) error {
 	return e.Encode(v)
 }
 
-// run loads, in a generator process. idle is the part of the time that the
-// generator's CPUs were idle; nil when that could not be read.
-func (o loadOptions) run(ctx context.Context, s streams) (r loadgen.Report, idle *float64, err error) {
+// run loads, in a generator process.
+func (o loadOptions) run(ctx context.Context, s streams) (res *loadResult, err error) {
 	p, err := startGenerator(ctx, o.cpus)
 	if err != nil {
-		return r, nil, err
+		return nil, err
 	}
 	defer func() {
 		if endErr := p.end(); endErr != nil && err == nil {
@@ -91,30 +93,42 @@ func (o loadOptions) run(ctx context.Context, s streams) (r loadgen.Report, idle
 		}
 	}()
 	if err := p.Open(ctx, o.spec, []loadgen.Target{o.target}); err != nil {
-		return r, nil, err
+		return nil, err
 	}
 	if err := p.Connect(ctx); err != nil {
-		return r, nil, err
+		return nil, err
 	}
-	live := startLive(s.err, o, p.Pid())
-	watch := watchIdle(p.Pid())
-	r, err = p.Run(ctx, o.window)
-	idle = watch()
-	live()
-	return r, idle, err
+	if o.search.Low > 0 {
+		return o.runSearch(ctx, p, s)
+	}
+	return o.window1(ctx, p, o.window, s)
 }
 
-// warnings are what can be known to go wrong before it is tried.
-func (o loadOptions) warnings() (list []string) {
-	if o.spec.Churn.Requests > 0 && o.window.Rate > 0 {
-		perSecond := o.window.Rate / float64(o.spec.Churn.Requests)
-		// A closed connection keeps its local port for a minute (TIME_WAIT).
-		need := perSecond * min(o.window.Duration+o.window.WarmUp+o.window.Ramp, time.Minute).Seconds()
-		if ports := localPorts(); ports > 0 && need > float64(ports) {
-			list = append(list, fmt.Sprintf(
-				"--churn %d at this rate opens %.0f connections a second, and within a minute needs %.0f local ports where %d can be used: connects may fail (class local_port); raise --churn, lower --rate, or widen net.ipv4.ip_local_port_range",
-				o.spec.Churn.Requests, perSecond, need, ports))
-		}
+// lostError is a generator that ended inside a window.
+type lostError struct {
+	error
+	progress loadgen.Progress
+}
+
+func (e *lostError) Unwrap() error { return e.error }
+
+func (e *lostError) Error() string {
+	p := e.progress
+	return fmt.Sprintf("%v (last seen: %d scheduled, %d sent, %d overflow, %d completed, %d failed, %d in flight)",
+		e.error, p.Scheduled, p.Sent, p.Overflow, p.Completed, p.Failed, p.InFlight)
+}
+
+// window1 runs and judges one window.
+func (o loadOptions) window1(ctx context.Context, p *process, w loadgen.Window, s streams) (*loadResult, error) {
+	w.ProgressEvery = progressEvery
+	live := startLive(s.err, w, p)
+	report, err := p.Run(ctx, w)
+	live()
+	switch {
+	case err == nil, report.Interrupted:
+		return newLoadResult(o, report), nil
+	case errors.Is(err, loadgen.ErrClosed):
+		return nil, &lostError{err, p.Progress()}
 	}
-	return list
+	return nil, err
 }

@@ -22,6 +22,7 @@ type loadOptions struct {
 	json        bool
 	minHeadroom float64
 	cpus        []int
+	search      loadgen.Search // Low is 0 without one
 }
 
 const loadUsage = `tare load sends requests to one server at an exact rate, whatever the server does,
@@ -51,11 +52,14 @@ generator had too little CPU to spare; 130 interrupted.
 
 // loadFlags are flags that need more than a variable of the spec.
 type loadFlags struct {
-	tls        loadgen.TLS
-	tlsGiven   []string
-	bodyFile   string
-	cpus       string
-	headerSize int
+	tls      loadgen.TLS
+	grpc     bool
+	call     loadgen.GRPC
+	bodyFile string
+	cpus     string
+
+	search                      bool
+	searchHigh, searchTolerance float64
 }
 
 func (o *loadOptions) flags() (*optionSet, *loadFlags) {
@@ -74,6 +78,11 @@ func (o *loadOptions) flags() (*optionSet, *loadFlags) {
 		set.BoolVar(&w.Idle, "idle", false, "no requests: hold the connections open for the duration")
 		set.Uint64Var(&w.Seed, "seed", 1, "of everything random: the same `number` gives the same arrivals")
 	})
+	set.section("Search", func() {
+		set.BoolVar(&f.search, "search", false, "look for the highest rate that is as asked, from --rate on, in windows of --duration")
+		set.Float64Var(&f.searchHigh, "search-high", 0, "the highest rate to try (`requests` a second)")
+		set.Float64Var(&f.searchTolerance, "search-tolerance", 0, "how near to a rate that failed to come, as a part of it; 0 = 0.02 (`part`)")
+	})
 	set.section("Arrivals and connections", func() {
 		set.Func("arrival", "shape of the arrivals: jitter (default), uniform, poisson or burst (`shape`)", func(v string) error { s.Arrival = loadgen.Arrival(v); return nil })
 		set.IntVar(&s.BurstSize, "burst", 0, "arrivals that come at once; implies --arrival burst (`number`)")
@@ -90,6 +99,17 @@ func (o *loadOptions) flags() (*optionSet, *loadFlags) {
 		set.Func("protocol", "http/1.1 (default), h2 (with https) or h2c (with http) (`name`)", func(v string) error { s.Protocol = loadgen.Protocol(v); return nil })
 		set.IntVar(&s.Streams, "streams", 0, "h2, h2c: requests on a connection at a time; 0 = 100 (`number`)")
 		set.IntVar(&s.Pipeline, "pipeline", 0, "http/1.1: requests on a connection at a time; 0 = 1 (`number`)")
+		set.IntVar(&s.H2.HeaderTable, "h2-table", 0, "h2, h2c: dynamic table of requests; 0 = 4096, -1 = none (`bytes`)")
+		set.IntVar(&s.H2.AnswerHeaderTable, "h2-answer-table", 0, "h2, h2c: dynamic table that answers may use; 0 = 4096, -1 = none (`bytes`)")
+		set.IntVar(&s.H2.StreamWindow, "h2-stream-window", 0, "h2, h2c: what may be sent ahead for one request; 0 = 1 GiB (`bytes`)")
+		set.IntVar(&s.H2.ConnectionWindow, "h2-connection-window", 0, "h2, h2c: and for all of a connection; 0 = 1 GiB (`bytes`)")
+	})
+	set.section("gRPC, with h2 or h2c: the body is the message, encoded", func() {
+		set.BoolVar(&f.grpc, "grpc", false, "make calls: the path is /package.Service/Method")
+		set.IntVar(&f.call.Messages, "grpc-messages", 0, "messages that a call sends; 0 = 1 (`number`)")
+		set.IntVar(&f.call.Answers, "grpc-answers", 0, "messages that answer it; 0 = 1, -1 = any number (`number`)")
+		set.BoolVar(&f.call.Lockstep, "grpc-lockstep", false, "send each message when the one before was answered")
+		set.IntVar(&f.call.Status, "grpc-status", 0, "gRPC status of a right answer (`code`)")
 	})
 	set.section("Request and answer", func() {
 		set.StringVar(&s.Method, "method", "GET", "`method`")
@@ -135,6 +155,8 @@ func (o *loadOptions) flags() (*optionSet, *loadFlags) {
 // usageError is what the user can correct in the command.
 type usageError struct{ error }
 
+func (e usageError) Unwrap() error { return e.error }
+
 func wrongUse(format string, args ...any) error { return usageError{fmt.Errorf(format, args...)} }
 
 // parseLoad reads the arguments of tare load.
@@ -164,6 +186,15 @@ func parseLoad(args []string) (o loadOptions, set *optionSet, err error) {
 	if o.spec.BurstSize > 0 && o.spec.Arrival == "" {
 		o.spec.Arrival = loadgen.Burst
 	}
+	switch {
+	case f.grpc:
+		o.spec.GRPC = &f.call
+		if !given["method"] {
+			o.spec.Method = ""
+		}
+	case f.call != loadgen.GRPC{}:
+		return o, set, wrongUse("--grpc-... needs --grpc")
+	}
 	if f.bodyFile != "" {
 		if o.spec.Body != "" {
 			return o, set, wrongUse("--body and --body-file exclude each other")
@@ -177,10 +208,16 @@ func parseLoad(args []string) (o loadOptions, set *optionSet, err error) {
 	if o.cpus, err = parseCPUs(f.cpus); err != nil {
 		return o, set, err
 	}
+	if err := o.searchFrom(f.search, f.searchHigh, f.searchTolerance); err != nil {
+		return o, set, err
+	}
 	if err := o.parseURL(f.tls, given); err != nil {
 		return o, set, err
 	}
 	if err := o.spec.Validate(); err != nil {
+		return o, set, usageError{flagNames(err)}
+	}
+	if err := o.window.Validate(o.spec, 1); err != nil {
 		return o, set, usageError{flagNames(err)}
 	}
 	return o, set, nil
@@ -254,12 +291,15 @@ func parseCPUs(list string) (cpus []int, err error) {
 var flagOf = map[string]string{
 	"Window.Rate": "rate", "Window.Duration": "duration", "Window.Drain": "drain", "Window.WarmUp": "warmup", "Window.Ramp": "ramp",
 	"Window.InFlight": "in-flight", "Window.Idle": "idle",
+	"Search.Low": "rate", "Search.High": "search-high", "Search.Tolerance": "search-tolerance",
 	"Spec.Connections": "connections", "Spec.Workers": "workers", "Spec.Arrival": "arrival", "Spec.BurstSize": "burst", "Spec.Coarse": "coarse",
 	"Spec.Queue": "queue", "Spec.Reuse": "reuse", "Spec.Churn.Requests": "churn", "Spec.Churn.Together": "churn-together",
 	"Spec.Timeout": "timeout", "Spec.MaxLate": "max-late", "Spec.ConnectRate": "connect-rate",
 	"Spec.Protocol": "protocol", "Spec.Streams": "streams", "Spec.Pipeline": "pipeline", "Spec.Method": "method", "Spec.Host": "host",
 	"Spec.Generated.Count": "header-count", "Spec.Generated.Bytes": "header-size", "Spec.Generated.Sets": "header-sets",
 	"Spec.BodyBytes": "body-size", "Spec.Expect.Status": "expect-status", "Spec.Expect.BodyBytes": "expect-bytes", "Spec.Path": "URL",
+	"Spec.H2.HeaderTable": "h2-table", "Spec.H2.AnswerHeaderTable": "h2-answer-table", "Spec.H2.StreamWindow": "h2-stream-window", "Spec.H2.ConnectionWindow": "h2-connection-window",
+	"Spec.GRPC": "grpc", "Spec.GRPC.Messages": "grpc-messages", "Spec.GRPC.Answers": "grpc-answers", "Spec.GRPC.Status": "grpc-status",
 	"Spec.TLS.CAFile": "tls-ca", "Spec.TLS.CertificateFile": "tls-cert", "Spec.TLS.KeyFile": "tls-key", "Spec.TLS.ServerName": "tls-server-name",
 	"Spec.TLS.MinVersion": "tls-min", "Spec.TLS.MaxVersion": "tls-max", "Spec.TLS.Ciphers": "tls-ciphers", "Spec.TLS.Curves": "tls-curves", "Spec.TLS.ALPN": "tls-alpn",
 }

@@ -75,6 +75,9 @@ func (o *optionSet) help(w io.Writer) {
 		fmt.Fprintf(w, "\n%s:\n", s.title)
 		for _, f := range s.flags {
 			value, usage := flag.UnquoteUsage(f)
+			// Where the name of the value stands in brackets, it is for the left
+			// side only.
+			usage = strings.Replace(strings.Replace(usage, " ("+value+")", "", 1), "("+value+", ", "(", 1)
 			left := "  --" + f.Name
 			if value != "" {
 				left += " " + value

@@ -47,7 +47,10 @@ type loadResult struct {
 	// Report is all that the generator says.
 	Report loadgen.Report `json:"report"`
 
-	exit    int
+	// Search is set where a rate was searched; all else is then of the last
+	// window at the rate that was found.
+	Search *searchResult `json:"search,omitempty"`
+
 	options loadOptions
 }
 
@@ -76,11 +79,12 @@ type errorResult struct {
 	AsAsked bool   `json:"as_asked"`
 	Exit    int    `json:"exit"`
 	Error   string `json:"error"`
+	// LastSeen is what a generator that died had done shortly before.
+	LastSeen *loadgen.Progress `json:"last_seen,omitempty"`
 }
 
-// newLoadResult judges a report. idle is the idle part of the generator's
-// CPUs; nil when it is not known.
-func newLoadResult(o loadOptions, r loadgen.Report, idle *float64) *loadResult {
+// newLoadResult judges a report.
+func newLoadResult(o loadOptions, r loadgen.Report) *loadResult {
 	t := r.Targets[0]
 	res := &loadResult{
 		URL: o.url, Interrupted: r.Interrupted, Problems: []string{},
@@ -88,7 +92,7 @@ func newLoadResult(o loadOptions, r loadgen.Report, idle *float64) *loadResult {
 		ConnectionsOpened: t.ConnectionsBefore + t.ConnectionsOpened,
 		RateAsked:         r.Window.Rate,
 		Response:          percentilesOf(t.Response), Service: percentilesOf(t.Service), Lateness: percentilesOf(r.Generator.Lateness),
-		Report: r, options: o,
+		Headroom: r.Generator.Headroom, Report: r, options: o,
 	}
 	if t.WarmUp != nil {
 		res.ConnectionsOpened += t.WarmUp.ConnectionsOpened
@@ -108,57 +112,55 @@ func newLoadResult(o loadOptions, r loadgen.Report, idle *float64) *loadResult {
 		cost := float64(r.Generator.ProcessCPUNanoseconds) / float64(t.Completed)
 		res.CPUPerRequest = &cost
 	}
-	if idle != nil {
-		headroom := min(*idle, 1-r.Generator.BusyShare())
-		res.Headroom = &headroom
-	}
 	res.judge(t)
-	res.Exit = res.exit
 	return res
 }
 
 // rateTolerance is how far from what was asked the rate may be, in parts of it.
 const rateTolerance = 0.005
 
+func (res *loadResult) problem(format string, args ...any) {
+	res.Problems = append(res.Problems, fmt.Sprintf(format, args...))
+}
+
 // judge fills in Problems and the exit status.
 func (res *loadResult) judge(t loadgen.TargetReport) {
-	problem := func(format string, args ...any) { res.Problems = append(res.Problems, fmt.Sprintf(format, args...)) }
 	if t.Overflow > 0 {
-		problem("%d of %d requests were not sent: %s", t.Overflow, t.Scheduled, overflowReasons(t.Counts))
+		res.problem("%d of %d requests were not sent: %s", t.Overflow, t.Scheduled, overflowReasons(t.Counts))
 	}
 	if t.Failed > 0 {
-		problem("%d of %d requests failed: %s", t.Failed, t.Sent, failureReasons(t.FailedBy))
+		res.problem("%d of %d requests failed: %s", t.Failed, t.Sent, failureReasons(t.FailedBy))
 	}
 	if t.InFlightAtEnd > 0 && !res.Interrupted {
-		problem("%d requests had no answer %v after the last was sent", t.InFlightAtEnd, res.Report.Window.Drain)
+		res.problem("%d requests had no answer %v after the last was sent", t.InFlightAtEnd, res.Report.Window.Drain)
 	}
-	if asked := res.RateAsked * res.Report.Window.Duration.Seconds(); !res.Interrupted && math.Abs(float64(t.Completed)-asked) > max(1, rateTolerance*asked) {
-		problem("%.5g requests a second were completed, and %.5g asked for", res.Rate, res.RateAsked)
+	if asked := res.RateAsked * res.Report.Window.Duration.Seconds(); res.RateAsked > 0 && !res.Interrupted && math.Abs(float64(t.Completed)-asked) > max(1, rateTolerance*asked) {
+		res.problem("%.5g requests a second were completed, and %.5g asked for", res.Rate, res.RateAsked)
 	}
 	if t.ConnectFailures > 0 {
-		problem("%d connections could not be opened: %s", t.ConnectFailures, connectReasons(t.ConnectFailuresBy))
+		res.problem("%d connections could not be opened: %s", t.ConnectFailures, connectReasons(t.ConnectFailuresBy))
 	}
 	if tls := res.options.spec.TLS; tls != nil && tls.Resume {
 		// The first handshake of each worker may have nothing to resume; those
 		// before the first request may not, and are not judged.
 		if first := int64(res.options.spec.Workers); t.HandshakesFull > first {
-			problem("%d of %d TLS handshakes were full ones: the server gives no tickets, or does not take them", t.HandshakesFull, t.HandshakesFull+t.HandshakesResumed)
+			res.problem("%d of %d TLS handshakes were full ones: the server gives no tickets, or does not take them", t.HandshakesFull, t.HandshakesFull+t.HandshakesResumed)
 		}
 	}
 	if len(res.Problems) > 0 {
-		res.exit = exitNotAsAsked
+		res.Exit = exitNotAsAsked
 	}
 	switch {
 	case res.Headroom == nil && res.options.minHeadroom > 0:
-		problem("the headroom of the generator cannot be known here")
+		res.problem("the headroom of the generator cannot be known here")
 	case res.Headroom != nil && *res.Headroom < res.options.minHeadroom:
-		problem("the generator's CPUs were idle for %.0f%% of the time only: its times are not the server's; give it CPUs of its own (--cpus)", 100**res.Headroom)
+		res.problem("the generator's CPUs were idle for %.0f%% of the time only: its times are not the server's; give it CPUs of its own (--cpus)", 100**res.Headroom)
 	}
-	if len(res.Problems) > 0 && res.exit == exitOK {
-		res.exit = exitNoHeadroom
+	if len(res.Problems) > 0 && res.Exit == exitOK {
+		res.Exit = exitNoHeadroom
 	}
 	if res.Interrupted {
-		res.exit = exitInterrupted
+		res.Exit = exitInterrupted
 	}
-	res.AsAsked = res.exit == exitOK
+	res.AsAsked = res.Exit == exitOK
 }

@@ -50,6 +50,13 @@ func (res *loadResult) text(w io.Writer) error {
 		fmt.Fprintf(&b, "headroom %.0f%%, ", 100**res.Headroom)
 	}
 	fmt.Fprintf(&b, "%s sent one at a time\n\n", percent(alone(g.Batches), res.Sent))
+	if f := res.Search; f != nil {
+		fmt.Fprintf(&b, "search       %.6g a second is the highest rate that was as asked", f.Rate)
+		if f.Failed > 0 {
+			fmt.Fprintf(&b, ", %.6g was not", f.Failed)
+		}
+		b.WriteString("\n\n")
+	}
 	switch {
 	case res.Interrupted:
 		fmt.Fprintf(&b, "interrupted: %d of %d requests were due by then\n", t.Scheduled, t.Planned)
