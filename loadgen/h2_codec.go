@@ -49,8 +49,9 @@ type h2Codec struct {
 	active  int
 	nextID  uint32
 
-	out  []byte // from taken on, for the transport
-	took int
+	out     []byte // from took on, for the transport
+	took    int
+	replies int // bytes of it at most that answer control frames
 
 	// What the peer allows.
 	settled    bool // its first SETTINGS have come
@@ -140,14 +141,15 @@ func (c *h2Codec) taken(n int) {
 	} else if c.took > cap(c.out)/2 {
 		c.out, c.took = c.out[:copy(c.out, c.out[c.took:])], 0
 	}
+	c.replies = min(c.replies, len(c.out)-c.took)
 	c.pump()
 }
 
 const (
 	h2NoHeader = "123456789" // as long as a frame's header
 
-	h2OutFull  = 256 << 10 // bytes not taken above which no request or body follows
-	h2OutFlood = 1 << 20   // and above which the peer makes this end write without reading it
+	h2OutFull  = 256 << 10 // bytes not taken above which no body follows
+	h2OutFlood = 1 << 20   // bytes of replies that a peer may ask for without reading them
 )
 
 // retired tells that no request can start on this connection any more.
@@ -330,6 +332,7 @@ func (c *h2Codec) set(payload []byte) error {
 	}
 	c.settled = true
 	c.out = appendH2Header(c.out, 0, h2FrameSettings, h2FlagAck, 0)
+	c.replies += h2FrameHeaderBytes
 	c.setTable(lowest, table)
 	c.pump()
 	return nil

@@ -192,6 +192,24 @@ func TestH2LongHead(t *testing.T) {
 	}
 }
 
+// Requests that the server is slow to take are no flood of replies.
+func TestH2ManyLongHeadsAreNoFlood(t *testing.T) {
+	o := testOptions()
+	o.tableOut, o.streams = 0, 300
+	o.sets[0] = append(o.sets[0], hpack.HeaderField{Name: "x-long", Value: strings.Repeat("|", 10_000)})
+	p := newH2Pair(t, o)
+	for i := range int32(300) {
+		p.c.start(i, 0)
+	}
+	require.Greater(t, len(p.c.pending()), 2*h2OutFlood)
+	for range 1000 {
+		require.NoError(t, p.framer.WritePing(false, [8]byte{}))
+	}
+	require.NoError(t, p.receive())
+	p.send()
+	require.Zero(t, p.c.replies)
+}
+
 // Requests allocate nothing, with answers whose heads use the table and
 // change it.
 func TestH2CodecAllocatesNothing(t *testing.T) {

@@ -69,7 +69,7 @@ func (c *h2Codec) feed(b []byte) (n int, e h2Event, err error) {
 		var took int
 		took, e, err = c.readPayload(b[n:])
 		n += took
-		if err == nil && len(c.out)-c.took > h2OutFull+h2OutFlood {
+		if err == nil && c.replies > h2OutFlood {
 			err = c.fail(errH2Flood)
 		}
 		if e.kind != h2Nothing || err != nil {
@@ -206,6 +206,7 @@ func (c *h2Codec) take(payload []byte) (e h2Event, err error) {
 	case h2FramePing:
 		if f.flags&h2FlagAck == 0 {
 			c.out = append(appendH2Header(c.out, len(payload), h2FramePing, h2FlagAck, 0), payload...)
+			c.replies += h2FrameHeaderBytes + len(payload)
 		}
 	case h2FrameGoAway:
 		return c.takeGoAway(binary.BigEndian.Uint32(payload) & h2LastStreamID)

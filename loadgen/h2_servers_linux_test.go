@@ -53,7 +53,7 @@ func TestH2AgainstGo(t *testing.T) {
 	for _, workers := range []int{1, 2} {
 		served.Store(0)
 		g := connected(t, Spec{
-			Protocol: H2C, Connections: 4, Streams: 20, Workers: workers, Method: "POST", Path: "/a?b=c", Host: "some.host",
+			Protocol: H2C, Connections: 4, Streams: 100, Workers: workers, Method: "POST", Path: "/a?b=c", Host: "some.host",
 			Headers: []Header{{"X-User", "value"}}, Generated: GeneratedHeaders{Count: 5, Bytes: 40, Sets: 3}, BodyBytes: body,
 			Expect: Expect{Status: 201, BodyBytes: answer},
 		}, target)
@@ -76,7 +76,7 @@ func TestH2Duet(t *testing.T) {
 			io.WriteString(w, r.Host)
 		}))
 	}
-	g := connected(t, Spec{Protocol: H2C, Connections: 4, Streams: 20, Workers: 2}, targets...)
+	g := connected(t, Spec{Protocol: H2C, Connections: 4, Streams: 100, Workers: 2}, targets...)
 	r := runWindow(t, g, Window{Rate: 400, Duration: 500 * time.Millisecond})
 	for i := range served {
 		require.EqualValues(t, 200, served[i].Load())

@@ -152,6 +152,9 @@ type Spec struct {
 	Expect Expect `json:"expect"`
 }
 
+// WithDefaults is s with the value that stands for each zero filled in.
+func (s Spec) WithDefaults() Spec { return s.withDefaults() }
+
 // withDefaults fills in the value that stands for each zero.
 func (s Spec) withDefaults() Spec {
 	setDefault(&s.Connections, 32)

@@ -76,7 +76,13 @@ func newWorker(id int, s Spec, clock monotonic, targets []Target, addresses []sy
 			ready:    newReadySet(s.Reuse, int32(k)*share, share),
 			lost:     newRing[lostRequest](int(share * w.depth)),
 			queue:    newRing[int64](int(w.part(int64(s.Queue)))),
-			response: newHistogram(), service: newHistogram(), queued: newHistogram(), handshake: newHistogram(),
+			response: newHistogram(), service: newHistogram(),
+		}
+		if s.Queue > 0 {
+			t.queued = newHistogram()
+		}
+		if s.TLS != nil {
+			t.handshake = newHistogram()
 		}
 		if !s.isH2() {
 			for i := range t.requests {
