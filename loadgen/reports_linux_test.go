@@ -51,7 +51,7 @@ func TestReportGhz233CountsOfTheGrid(t *testing.T) {
 				g := connected(t, Spec{Connections: connections, Workers: workers, Queue: 1000, ConnectRate: 1e5}, s.target())
 				r := &result{name: fmt.Sprintf("%v/s over %d connections by %d workers", c.rate, connections, workers), want: c.want, workers: workers}
 				results = append(results, r)
-				running.Go(func() { r.report, r.err = g.Run(t.Context(), Window{Rate: c.rate, Duration: c.duration, Seed: 1}) })
+				running.Go(func() { r.report, r.err = g.Run(t.Context(), Window{Rate: c.rate, Duration: c.duration, Seed: 1, Drain: time.Minute}) })
 			}
 		}
 	}
