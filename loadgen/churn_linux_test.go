@@ -36,12 +36,13 @@ func (l *lifetimes) play(s *script, c net.Conn, in *bufio.Reader, n int) {
 // Every connection carries exactly the stated number of requests, and the
 // generator closes it: nothing is lost.
 func TestChurnEveryNRequests(t *testing.T) {
+	t.Parallel()
 	const every, connections = 5, 10
 	for _, together := range []bool{false, true} {
 		var l lifetimes
 		s := newScript(t, l.play)
 		g := connected(t, Spec{Connections: connections, Churn: Churn{Requests: every, Together: together}}, s.target())
-		r := runWindow(t, g, Window{Rate: 400, Duration: time.Second})
+		r := runWindow(t, g, Window{Rate: 1000, Duration: 400 * time.Millisecond})
 		c := r.Total()
 		require.Zero(t, c.Failed)
 		require.Equal(t, c.Sent, c.Completed)
@@ -74,13 +75,14 @@ func TestChurnEveryNRequests(t *testing.T) {
 
 // Spread, the ends come one by one; together, they come at once.
 func TestChurnSpreadOrTogether(t *testing.T) {
+	t.Parallel()
 	const every, connections = 40, 20
 	for _, together := range []bool{false, true} {
 		var l lifetimes
 		s := newScript(t, l.play)
 		g := connected(t, Spec{Connections: connections, Churn: Churn{Requests: every, Together: together}}, s.target())
 		// As many requests as bring every first connection to its end.
-		r := runWindow(t, g, Window{Rate: 1000, Duration: every * connections * time.Second / 1000})
+		r := runWindow(t, g, Window{Rate: 2000, Duration: every * connections * time.Second / 2000})
 		require.Zero(t, r.Total().Failed)
 		require.NoError(t, g.Close())
 		s.kill()
@@ -102,6 +104,7 @@ func TestChurnSpreadOrTogether(t *testing.T) {
 
 // A closed loop goes on over connections that are replaced.
 func TestChurnInAClosedLoop(t *testing.T) {
+	t.Parallel()
 	var l lifetimes
 	s := newScript(t, l.play)
 	g := connected(t, Spec{Connections: 4, Pipeline: 3, Churn: Churn{Requests: 10}}, s.target())
@@ -122,6 +125,7 @@ func TestChurnInAClosedLoop(t *testing.T) {
 
 // The churn of a connection goes on from window to window.
 func TestChurnOverWindows(t *testing.T) {
+	t.Parallel()
 	var l lifetimes
 	s := newScript(t, l.play)
 	g := connected(t, Spec{Connections: 1, Churn: Churn{Requests: 7, Together: true}}, s.target())

@@ -13,6 +13,7 @@ import (
 
 // A closed loop keeps exactly the stated number of requests in flight.
 func TestClosedLoop(t *testing.T) {
+	t.Parallel()
 	for _, workers := range []int{1, 3} {
 		s := newScript(t, answering(okAnswer))
 		g := connected(t, Spec{Connections: 8, Workers: workers}, s.target())
@@ -34,6 +35,7 @@ func TestClosedLoop(t *testing.T) {
 // Each target of a closed loop has its own requests in flight, also where
 // the other is slow.
 func TestClosedLoopOfTwoTargets(t *testing.T) {
+	t.Parallel()
 	fast := newScript(t, answering(okAnswer))
 	slow := newScript(t, func(s *script, c net.Conn, in *bufio.Reader, _ int) {
 		for s.request(in) {
@@ -53,6 +55,7 @@ func TestClosedLoopOfTwoTargets(t *testing.T) {
 // Connections that close do not end a closed loop, and what was lost on them
 // is sent again.
 func TestClosedLoopOverConnectionsThatClose(t *testing.T) {
+	t.Parallel()
 	s := newScript(t, func(s *script, c net.Conn, in *bufio.Reader, n int) {
 		for k := 0; s.request(in); k++ {
 			if k == 20 {
@@ -75,6 +78,7 @@ func TestClosedLoopOverConnectionsThatClose(t *testing.T) {
 // Pipelined answers arrive several in one read and split anywhere; each
 // request counts once (wg/wrk#438 counted half).
 func TestReportWrk438PipelinedRequestsCountOnce(t *testing.T) {
+	t.Parallel()
 	const depth = 8
 	for _, piece := range []int{1 << 20, 7} {
 		s := newScript(t, func(s *script, c net.Conn, in *bufio.Reader, _ int) {
@@ -114,6 +118,7 @@ func TestReportWrk438PipelinedRequestsCountOnce(t *testing.T) {
 // A connection that ends between pipelined answers: what was answered
 // counts, the rest is sent again.
 func TestPipelineOnAConnectionThatEnds(t *testing.T) {
+	t.Parallel()
 	var broken atomic.Bool
 	s := newScript(t, func(s *script, c net.Conn, in *bufio.Reader, _ int) {
 		for k := 0; s.request(in); k++ {
@@ -135,6 +140,7 @@ func TestPipelineOnAConnectionThatEnds(t *testing.T) {
 
 // A server that says close after an answer with others behind it.
 func TestPipelineWithConnectionClose(t *testing.T) {
+	t.Parallel()
 	s := newScript(t, func(s *script, c net.Conn, in *bufio.Reader, _ int) {
 		for k := 0; s.request(in); k++ {
 			if k == 5 {
@@ -155,6 +161,7 @@ func TestPipelineWithConnectionClose(t *testing.T) {
 
 // Idle holds connections and sends nothing.
 func TestIdleWindow(t *testing.T) {
+	t.Parallel()
 	s := newScript(t, func(s *script, c net.Conn, in *bufio.Reader, n int) {
 		if n == 0 {
 			time.Sleep(100 * time.Millisecond)

@@ -2,6 +2,7 @@ package loadgen
 
 import (
 	"fmt"
+	"math"
 	"os"
 
 	"github.com/HdrHistogram/hdrhistogram-go"
@@ -56,17 +57,25 @@ func (g *Generator) report(w Window, s schedule) (Report, error) {
 }
 
 func (g *Generator) targetReport(index int, w Window, s schedule) (TargetReport, error) {
-	t := TargetReport{Index: index, Target: g.targets[index]}
+	t := TargetReport{Index: index, Target: g.targets[index], AnswersLeast: math.MaxInt64}
 	response, service, queued, handshake := newHistogram(), newHistogram(), newHistogram(), newHistogram()
 	var warm Counts
 	for _, k := range g.workers {
 		part := &k.targets[index]
+		for _, c := range k.conns[part.first : part.first+part.size] {
+			t.AnswersMost = max(t.AnswersMost, c.carried)
+			t.AnswersLeast = min(t.AnswersLeast, c.carried)
+		}
 		t.Counts.add(&part.counts)
 		warm.add(&part.warm)
 		response.Merge(part.response)
 		service.Merge(part.service)
-		queued.Merge(part.queued)
-		handshake.Merge(part.handshake)
+		if part.queued != nil {
+			queued.Merge(part.queued)
+		}
+		if part.handshake != nil {
+			handshake.Merge(part.handshake)
+		}
 	}
 	if s.lead.end > 0 {
 		warm.Planned = warm.Scheduled

@@ -33,6 +33,7 @@ type conn struct {
 	life     int64 // requests it may still take
 	lived    bool  // it is not the first in its slot
 	answers  int64 // complete ones
+	carried  int64 // answers in this window, on all connections of the slot
 	tls      *tlsConn
 	h2       *h2Conn // nil = HTTP/1.1
 	h1       h1Conn

@@ -57,6 +57,7 @@ func TestStallMakesOverflowNotLateRequests(t *testing.T) {
 // A request on a reused connection that the server closed unanswered is
 // written once more, with its first intended time.
 func TestLostOnReusedConnectionIsSentAgain(t *testing.T) {
+	t.Parallel()
 	var lost atomic.Int64
 	s := newScript(t, func(s *script, c net.Conn, in *bufio.Reader, n int) {
 		for k := 0; s.request(in); k++ {
@@ -79,6 +80,7 @@ func TestLostOnReusedConnectionIsSentAgain(t *testing.T) {
 
 // A request that is lost twice has failed as lost.
 func TestLostTwice(t *testing.T) {
+	t.Parallel()
 	s := newScript(t, func(s *script, c net.Conn, in *bufio.Reader, n int) {
 		if s.request(in) {
 			io.WriteString(c, okAnswer)
@@ -95,6 +97,7 @@ func TestLostTwice(t *testing.T) {
 // Connections that the server closes while idle are counted and replaced; no
 // request is lost to them.
 func TestIdleCloseIsReplaced(t *testing.T) {
+	t.Parallel()
 	s := newScript(t, func(s *script, c net.Conn, in *bufio.Reader, n int) {
 		if n < 5 {
 			time.Sleep(100 * time.Millisecond)
@@ -115,6 +118,7 @@ func TestIdleCloseIsReplaced(t *testing.T) {
 }
 
 func TestTimeoutAndReplacement(t *testing.T) {
+	t.Parallel()
 	s := newScript(t, func(s *script, c net.Conn, in *bufio.Reader, n int) {
 		if n < 4 {
 			s.request(in)
@@ -134,6 +138,7 @@ func TestTimeoutAndReplacement(t *testing.T) {
 // What is not answered within the drain is in flight at the end, and the
 // next window starts on whole connections.
 func TestDrainIsBounded(t *testing.T) {
+	t.Parallel()
 	var mute atomic.Bool
 	mute.Store(true)
 	s := newScript(t, func(s *script, c net.Conn, in *bufio.Reader, n int) {
@@ -163,6 +168,7 @@ func TestDrainIsBounded(t *testing.T) {
 // A server killed in the middle: every arrival still has one end, and the
 // next window is refused by name.
 func TestServerKilledMidRun(t *testing.T) {
+	t.Parallel()
 	s := newScript(t, answering(okAnswer))
 	g := connected(t, Spec{Connections: 16}, s.target())
 	go func() {
@@ -187,6 +193,7 @@ func requireConnectError(t *testing.T, err error, class ConnectClass, cause erro
 }
 
 func TestConnectErrors(t *testing.T) {
+	t.Parallel()
 	connect := func(ctx context.Context, s Spec, address string) error {
 		g, err := New(s, []Target{{Name: "x", Address: address}})
 		require.NoError(t, err)
@@ -216,6 +223,7 @@ func TestConnectErrors(t *testing.T) {
 
 // A full backlog does not answer: the deadline ends it.
 func TestConnectDeadline(t *testing.T) {
+	t.Parallel()
 	fd, err := syscall.Socket(syscall.AF_INET, syscall.SOCK_STREAM, 0)
 	require.NoError(t, err)
 	defer syscall.Close(fd)
@@ -234,6 +242,7 @@ func TestConnectDeadline(t *testing.T) {
 
 // A context that ends stops the window early; the report is whole.
 func TestCanceledWindow(t *testing.T) {
+	t.Parallel()
 	s := newScript(t, answering(okAnswer))
 	g := connected(t, Spec{Connections: 40, Workers: 2}, s.target())
 	cause := errors.New("enough")
@@ -252,6 +261,7 @@ func TestCanceledWindow(t *testing.T) {
 }
 
 func TestClosedAndUnconnected(t *testing.T) {
+	t.Parallel()
 	g, err := New(Spec{}, []Target{{Name: "x", Address: "127.0.0.1:9"}})
 	require.NoError(t, err)
 	_, err = g.Run(context.Background(), Window{Rate: 1, Duration: time.Second})
@@ -276,6 +286,7 @@ func TestConnectClasses(t *testing.T) {
 // One request in a window of half a slot may be due after its end: it still
 // has its whole drain.
 func TestArrivalBehindTheEndIsDrained(t *testing.T) {
+	t.Parallel()
 	s := newScript(t, func(s *script, c net.Conn, in *bufio.Reader, _ int) {
 		s.request(in)
 		in.ReadByte() // never answers

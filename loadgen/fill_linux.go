@@ -3,6 +3,7 @@ package loadgen
 import (
 	"errors"
 
+	"github.com/HdrHistogram/hdrhistogram-go"
 	"github.com/tareperf/tare/internal/sys"
 )
 
@@ -93,10 +94,14 @@ func (w *worker) clear() {
 			HandshakesResumedBefore: t.counts.HandshakesResumed - t.atEnd.HandshakesResumed,
 		}
 		t.atEnd, t.warm = Counts{}, Counts{}
-		t.handshake.Reset()
-		t.queued.Reset()
-		t.response.Reset()
-		t.service.Reset()
+		for _, h := range []*hdrhistogram.Histogram{t.response, t.service, t.queued, t.handshake} {
+			if h != nil {
+				h.Reset()
+			}
+		}
+	}
+	for i := range w.conns {
+		w.conns[i].carried = 0
 	}
 	lateness := w.stats.lateness
 	lateness.Reset()

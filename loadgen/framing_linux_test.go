@@ -13,6 +13,7 @@ import (
 // Answers of each form over real sockets: what they count as, and whether
 // the connection survives them.
 func TestAnswersOverSockets(t *testing.T) {
+	t.Parallel()
 	const n = 20
 	cases := []struct {
 		name   string
@@ -67,6 +68,7 @@ func TestAnswersOverSockets(t *testing.T) {
 
 // An answer that comes in single bytes is one answer.
 func TestAnswerInSingleBytes(t *testing.T) {
+	t.Parallel()
 	s := newScript(t, func(s *script, c net.Conn, in *bufio.Reader, _ int) {
 		for s.request(in) {
 			for _, b := range []byte(okAnswer) {
@@ -83,6 +85,7 @@ func TestAnswerInSingleBytes(t *testing.T) {
 
 // Bytes that answer nothing give the connection up; no request is harmed.
 func TestUnsolicitedBytes(t *testing.T) {
+	t.Parallel()
 	s := newScript(t, func(s *script, c net.Conn, in *bufio.Reader, n int) {
 		if n == 0 {
 			io.WriteString(c, "HTTP/1.1 408 Request Timeout\r\nContent-Length: 0\r\n\r\n")
@@ -100,6 +103,7 @@ func TestUnsolicitedBytes(t *testing.T) {
 
 // A body that the socket buffers cannot hold is written in parts.
 func TestLargeRequestBody(t *testing.T) {
+	t.Parallel()
 	const size = 8 << 20
 	var got [4]int64
 	s := newScript(t, func(s *script, c net.Conn, in *bufio.Reader, n int) {

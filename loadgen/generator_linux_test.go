@@ -21,6 +21,7 @@ func httpTarget(t testing.TB, name string, h http.HandlerFunc) (Target, *httptes
 
 // Two targets: each has exactly its share, and the server counts the same.
 func TestCountsEqualTheServersOwn(t *testing.T) {
+	t.Parallel()
 	for _, workers := range []int{1, 3} {
 		var served [2]atomic.Int64
 		targets := make([]Target, 2)
@@ -31,7 +32,7 @@ func TestCountsEqualTheServersOwn(t *testing.T) {
 			})
 		}
 		g := connected(t, Spec{Path: "/4k", Workers: workers, Connections: 64, Expect: Expect{BodyBytes: 4096}}, targets...)
-		r := runWindow(t, g, Window{Rate: 500, Duration: time.Second, Seed: 1})
+		r := runWindow(t, g, Window{Rate: 1000, Duration: 500 * time.Millisecond, Seed: 1})
 		require.Len(t, r.Generator.Workers, workers)
 		sent, batched := int64(0), int64(0)
 		for _, w := range r.Generator.Workers {
@@ -65,6 +66,7 @@ func TestCountsEqualTheServersOwn(t *testing.T) {
 
 // A window may leave targets out; they are not touched.
 func TestWindowOfSomeTargets(t *testing.T) {
+	t.Parallel()
 	a, b, c := newScript(t, answering(okAnswer)), newScript(t, answering(okAnswer)), newScript(t, answering(okAnswer))
 	g := connected(t, Spec{Connections: 20}, a.target(), b.target(), c.target())
 	b.kill()
@@ -82,6 +84,7 @@ func TestWindowOfSomeTargets(t *testing.T) {
 
 // Kernels before 5.11 wait on a timer descriptor.
 func TestTimerDescriptor(t *testing.T) {
+	t.Parallel()
 	s := newScript(t, answering(okAnswer))
 	g := connected(t, Spec{Connections: 50}, s.target())
 	w := g.workers[0]
@@ -100,10 +103,10 @@ func TestRequestsAllocateNothing(t *testing.T) {
 	for _, arrival := range []Arrival{Jitter, Poisson} {
 		s := newScript(t, answering(okAnswer))
 		g := connected(t, Spec{Connections: 32, Arrival: arrival}, s.target())
-		w := Window{Rate: 4000, Duration: time.Second}
+		w := Window{Rate: 4000, Duration: 500 * time.Millisecond}
 		runWindow(t, g, w) // the server's first requests allocate
 		r := runWindow(t, g, w)
-		require.Less(t, r.Generator.Allocations, int64(300)) // for 4000 requests
+		require.Less(t, r.Generator.Allocations, int64(300)) // for 2000 requests
 		t.Logf("%d allocations", r.Generator.Allocations)
 	}
 }

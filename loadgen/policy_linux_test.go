@@ -120,6 +120,7 @@ func TestReportFortio543QueueBoundsTheCatchUp(t *testing.T) {
 
 // What is still in the queue at the end is overflow with a class of its own.
 func TestQueueAtTheEnd(t *testing.T) {
+	t.Parallel()
 	s := newScript(t, func(s *script, c net.Conn, in *bufio.Reader, _ int) {
 		s.request(in)
 		in.ReadByte() // never answers
@@ -137,6 +138,7 @@ func TestQueueAtTheEnd(t *testing.T) {
 // Reuse orders: with one request at a time, the most recent connection takes
 // all, the least recent ones take turns, and so does round robin.
 func TestReuseOrders(t *testing.T) {
+	t.Parallel()
 	const connections, n = 8, 80
 	for _, reuse := range []Reuse{RoundRobin, MostRecent, LeastRecent} {
 		var mu sync.Mutex
@@ -151,14 +153,14 @@ func TestReuseOrders(t *testing.T) {
 				io.WriteString(c, okAnswer)
 			}
 		})
-		g := connected(t, Spec{Connections: connections, Reuse: reuse}, s.target())
+		g := connected(t, Spec{Connections: connections, Reuse: reuse, Queue: n}, s.target())
 		r, err := g.Run(t.Context(), Window{InFlight: 1, Duration: 10 * time.Millisecond, WarmUp: 1})
 		require.NoError(t, err)
 		mu.Lock()
 		clear(carried)
 		order = order[:0]
 		mu.Unlock()
-		r = runWindow(t, g, Window{Rate: 200, Duration: n * time.Second / 200, Seed: 5})
+		r = runWindow2(t, g, Window{Rate: 200, Duration: n * time.Second / 200, Seed: 5})
 		require.Equal(t, reuse, r.Choice)
 		require.EqualValues(t, n, r.Total().Completed)
 		switch {

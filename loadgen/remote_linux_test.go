@@ -2,6 +2,7 @@ package loadgen
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -22,6 +23,13 @@ const serveVariable = "TARE_TEST_LOADGEN_SERVE"
 func TestMain(m *testing.M) {
 	if os.Getenv(serveVariable) != "" {
 		if err := Serve(os.Stdin, os.Stdout); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		os.Exit(0)
+	}
+	if os.Getenv(portsVariable) != "" {
+		if err := json.NewEncoder(os.Stdout).Encode(portsMain()); err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			os.Exit(1)
 		}
@@ -53,6 +61,7 @@ func generatorProcess(t testing.TB) (*Remote, *exec.Cmd) {
 }
 
 func TestRemoteRuns(t *testing.T) {
+	t.Parallel()
 	a, b := newScript(t, answering(okAnswer)), newScript(t, answering(okAnswer))
 	g, c := generatorProcess(t)
 	ctx := context.Background()
@@ -78,6 +87,7 @@ func TestRemoteRuns(t *testing.T) {
 
 // Errors arrive as the types they were, with what they wrap.
 func TestRemoteErrors(t *testing.T) {
+	t.Parallel()
 	g, c := generatorProcess(t)
 	ctx := context.Background()
 	require.ErrorIs(t, g.Connect(ctx), ErrClosed)
@@ -116,6 +126,7 @@ func TestRemoteErrors(t *testing.T) {
 }
 
 func TestRemoteCanceledWindow(t *testing.T) {
+	t.Parallel()
 	s := newScript(t, answering(okAnswer))
 	g, _ := generatorProcess(t)
 	ctx := context.Background()
@@ -140,6 +151,7 @@ func TestRemoteCanceledWindow(t *testing.T) {
 // The end of the input, which a dead parent leaves, ends a running window
 // and the process.
 func TestServeEndsWithItsInput(t *testing.T) {
+	t.Parallel()
 	s := newScript(t, answering(okAnswer))
 	g, c := generatorProcess(t)
 	ctx := context.Background()
@@ -169,6 +181,7 @@ func TestServeRefusesWhatIsNoCommand(t *testing.T) {
 // A generator that is stopped for half a second makes up for nothing: what
 // it is too late for is overflow, and says so.
 func TestStoppedGeneratorMakesNoBurst(t *testing.T) {
+	t.Parallel()
 	s := newScript(t, answering(okAnswer))
 	g, c := generatorProcess(t)
 	ctx := context.Background()
@@ -191,6 +204,7 @@ func TestStoppedGeneratorMakesNoBurst(t *testing.T) {
 
 // More workers than CPUs, each with its part of the connections.
 func TestRemoteWithManyWorkers(t *testing.T) {
+	t.Parallel()
 	s := newScript(t, answering(okAnswer))
 	g, _ := generatorProcess(t)
 	ctx := context.Background()

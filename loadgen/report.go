@@ -34,6 +34,11 @@ type TargetReport struct {
 	// WarmUp is what was counted in the ramp and the warm-up, and of requests
 	// of theirs that ended later. Nothing of it is in Counts.
 	WarmUp *Counts `json:"warm_up,omitempty"`
+	// AnswersLeast and AnswersMost are the answers on the connection that
+	// carried fewest and most, right and wrong ones; one that replaced another
+	// goes on with its number.
+	AnswersLeast int64 `json:"answers_least"`
+	AnswersMost  int64 `json:"answers_most"`
 	// Response is from the intended time to the last byte of the answer,
 	// Service from the write to the last byte, of completed requests.
 	Response Distribution `json:"response_ns"`

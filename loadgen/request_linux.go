@@ -52,6 +52,7 @@ func (w *worker) complete(r int32, status int, bodyBytes int64, noBody bool) {
 	q := &w.requests[r]
 	c := &w.conns[q.conn]
 	c.answers++
+	c.carried++
 	switch {
 	case status != w.spec.Expect.Status:
 		w.fail(r, failStatus)

@@ -163,7 +163,12 @@ func (w *worker) measure(j job, now int64) (cpu int64, err error) {
 		}
 		t.warm.add(c)
 		t.counts = next
-		t.handshake.Reset()
+		if t.handshake != nil {
+			t.handshake.Reset()
+		}
+	}
+	for i := range w.conns {
+		w.conns[i].carried = 0
 	}
 	w.stats.lateness.Reset()
 	w.stats = workerStats{lateness: w.stats.lateness, maxInFlight: w.inFlight}

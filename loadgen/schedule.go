@@ -1,9 +1,11 @@
 package loadgen
 
 import (
+	"iter"
 	"math"
 	"math/bits"
 	"strconv"
+	"time"
 )
 
 // slotNumerator is what is divided by a rate held as whole requests per 1e9 seconds. Together
@@ -63,6 +65,33 @@ func newSchedule(spec Spec, w Window) (schedule, error) {
 	s.nanoRate = nano * uint64(len(w.Targets))
 	s.lead = newLead(w)
 	return s, nil
+}
+
+// Arrivals gives the arrivals of a window of so many targets as a generator
+// of the spec sends them: the time of each after the start of the ramp, and
+// the index of its target. It also returns the window with its defaults. The
+// error is an *InvalidError.
+func Arrivals(s Spec, targets int, w Window) (Window, iter.Seq2[time.Duration, int], error) {
+	if err := s.Validate(); err != nil {
+		return w, nil, err
+	}
+	s = s.withDefaults()
+	w, err := w.resolve(s, targets)
+	if err != nil {
+		return w, nil, err
+	}
+	plan, err := newSchedule(s, w)
+	if err != nil {
+		return w, nil, err
+	}
+	return w, func(yield func(time.Duration, int) bool) {
+		for c := plan.cursor(0, 1); ; {
+			offset, target, ok := c.next()
+			if !ok || !yield(time.Duration(offset), target) {
+				return
+			}
+		}
+	}, nil
 }
 
 func formatRate(r float64) unquoted { return unquoted(strconv.FormatFloat(r, 'g', -1, 64)) }

@@ -22,6 +22,7 @@ func contextWithTimeout(t testing.TB, d time.Duration) (context.Context, context
 // A generator process that is killed leaves what it told last, whose
 // identities hold.
 func TestKilledGeneratorLeavesItsProgress(t *testing.T) {
+	t.Parallel()
 	s := newScript(t, answering(okAnswer))
 	g, c := generatorProcess(t)
 	ctx := context.Background()
@@ -48,6 +49,7 @@ func TestKilledGeneratorLeavesItsProgress(t *testing.T) {
 }
 
 func TestProgressOfAGenerator(t *testing.T) {
+	t.Parallel()
 	s := newScript(t, answering(okAnswer))
 	g := connected(t, Spec{Connections: 4}, s.target())
 	require.Zero(t, g.Progress())

@@ -76,7 +76,13 @@ func newWorker(id int, s Spec, clock monotonic, targets []Target, addresses []sy
 			ready:    newReadySet(s.Reuse, int32(k)*share, share),
 			lost:     newRing[lostRequest](int(share * w.depth)),
 			queue:    newRing[int64](int(w.part(int64(s.Queue)))),
-			response: newHistogram(), service: newHistogram(), queued: newHistogram(), handshake: newHistogram(),
+			response: newHistogram(), service: newHistogram(),
+		}
+		if s.Queue > 0 {
+			t.queued = newHistogram()
+		}
+		if s.TLS != nil {
+			t.handshake = newHistogram()
 		}
 		if !s.isH2() {
 			for i := range t.requests {
@@ -151,7 +157,7 @@ func (g *Generator) checkFileLimit() error {
 	if err != nil {
 		return fmt.Errorf("loadgen: open files of this process: %w", err)
 	}
-	const perWorker, spare = 3, 16
+	const perWorker, spare = 6, 16 // epoll, event and timer descriptors, twice with TLS
 	connections := len(g.targets) * g.spec.Connections
 	need := uint64(len(open) + connections + perWorker*g.spec.Workers + spare)
 	if need <= limit.Cur {

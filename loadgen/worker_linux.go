@@ -100,8 +100,8 @@ type workerTarget struct {
 	h2          *h2Options // what its HTTP/2 connections share
 	response    *hdrhistogram.Histogram
 	service     *hdrhistogram.Histogram
-	queued      *hdrhistogram.Histogram
-	handshake   *hdrhistogram.Histogram
+	queued      *hdrhistogram.Histogram // nil without a queue
+	handshake   *hdrhistogram.Histogram // nil without TLS
 }
 
 // nextSet is the set of headers for the next request.
@@ -133,7 +133,7 @@ type job struct {
 	publish  int64 // jobRun: how often progress is left; 0 = never
 }
 
-// serve is the worker's thread. The thread ends with it: it stays locked.
+// serve is the worker's thread.
 func (w *worker) serve() {
 	runtime.LockOSThread()
 	w.tid = unix.Gettid()
@@ -153,6 +153,10 @@ func (w *worker) serve() {
 		}
 	}
 	w.closeAll()
+	// The thread goes back to the runtime as it was. If it ended, children
+	// that were forked on it with PR_SET_PDEATHSIG would die.
+	_ = sys.SetTimerSlack(0)
+	runtime.UnlockOSThread()
 	w.results <- nil
 }
 
