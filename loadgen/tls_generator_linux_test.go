@@ -155,7 +155,7 @@ func TestTLSClientCertificateNameAndProtocol(t *testing.T) {
 		for _, version := range []string{"1.2", "1.3"} {
 			s := newTLSServer(t, &tls.Config{Certificates: []tls.Certificate{pair}, ClientAuth: tls.RequireAndVerifyClientCert, ClientCAs: a.pool})
 			o := TLS{CAFile: a.file, MinVersion: version, MaxVersion: version, ServerName: "shop.example", CertificateFile: cert, KeyFile: key}
-			g := connected(t, Spec{Connections: 2, TLS: &o}, s.target)
+			g := connected(t, Spec{Connections: 20, TLS: &o}, s.target)
 			require.EqualValues(t, 20, runWindow(t, g, Window{Rate: 100, Duration: 200 * time.Millisecond}).Total().Completed)
 			require.Equal(t, "client", s.clientCertificate.Load())
 			require.Equal(t, "shop.example", s.names.Load())
@@ -231,7 +231,7 @@ func TestTLSRefusesBeforeTheRun(t *testing.T) {
 			if test.target == plain.target() || test.target == closes.target() || strings.Contains(what, "common") || what == "old version" {
 				return
 			}
-			insecure := connected(t, Spec{Connections: 2, TLS: &TLS{Insecure: true}}, test.target)
+			insecure := connected(t, Spec{Connections: 5, TLS: &TLS{Insecure: true}}, test.target)
 			require.EqualValues(t, 5, runWindow(t, insecure, Window{Rate: 50, Duration: 100 * time.Millisecond}).Total().Completed)
 		})
 	}

@@ -258,7 +258,7 @@ func TestTLSChain(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, pair.Certificate, 2)
 	s := newTLSServer(t, &tls.Config{Certificates: []tls.Certificate{pair}, ClientAuth: tls.RequireAndVerifyClientCert, ClientCAs: a.pool})
-	g := connected(t, Spec{Connections: 2, TLS: &TLS{CAFile: a.file, CertificateFile: cert, KeyFile: key}}, s.target)
+	g := connected(t, Spec{Connections: 10, TLS: &TLS{CAFile: a.file, CertificateFile: cert, KeyFile: key}}, s.target)
 	require.EqualValues(t, 10, runWindow(t, g, Window{Rate: 100, Duration: 100 * time.Millisecond}).Total().Completed)
 	require.Equal(t, "leaf", s.clientCertificate.Load())
 
@@ -288,8 +288,10 @@ func TestTLSServerClosesMidAnswer(t *testing.T) {
 			c.Write([]byte(okAnswer))
 		}
 	})
-	g := connected(t, Spec{Connections: 2, TLS: &TLS{CAFile: a.file}}, s.target())
-	c := runWindow(t, g, Window{Rate: 100, Duration: 200 * time.Millisecond}).Total()
+	g := connected(t, Spec{Connections: 2, Queue: 100, TLS: &TLS{CAFile: a.file}}, s.target())
+	r, err := g.Run(t.Context(), Window{Rate: 100, Duration: 200 * time.Millisecond})
+	require.NoError(t, err)
+	c := r.Total()
 	require.EqualValues(t, 1, c.FailedBy.Closed)
 	require.EqualValues(t, 19, c.Completed)
 	require.EqualValues(t, 1, c.ConnectionsClosed)

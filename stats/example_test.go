@@ -82,3 +82,26 @@ func ExampleWiden() {
 	// [+0.61, +2.49] widened
 	// no number of rounds in one session finds less than 1.07%
 }
+
+// A plan with a look half-way, for the one row that was planned. A p of .03 is no
+// result there; at the end it would be one only below .025.
+func ExamplePlanLooks() {
+	plan, err := stats.PlanLooks([]int{12, 24}, 0, stats.EqualSpending)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	effect := stats.Effect{Value: 2.6, SE: 1.043, DF: 11, Sessions: 1}
+	for _, rounds := range []int{12, 16} {
+		look := plan.Look(rounds)
+		v := stats.Judge(stats.VerdictInput{Effect: effect, Floor: &stats.Floor{Percent: .9}, Family: 1, Look: &look})
+		fmt.Println(v.Text)
+	}
+	// A look that could not come out is refused when it is planned.
+	_, err = stats.PlanLooks([]int{6, 12, 24}, 0, stats.LateSpending)
+	fmt.Println(err)
+	// Output:
+	// no resolved difference: +2.6% [-0.105, +5.3] at 97.5%; nothing bigger than 4.9%
+	// not a finding: +2.6% [+0.304, +4.9], seen after 16 rounds, where no look was planned
+	// look 1: with 6 units the smallest possible sign-flip p is 0.0312, and in a family of 1 no row above 8.86e-05 can be called different: plan at least 15 units, fewer looks, or a smaller family
+}

@@ -153,12 +153,6 @@ func estimates(t *testing.T, x []float64, onePair bool) {
 	result(t, "MaxTFamily", mt, err)
 	vc, err := VarianceComponents([][]float64{x, x[:len(x)/2], {1, 1.1}})
 	result(t, "VarianceComponents", vc, err)
-	if err == nil {
-		for _, total := range []float64{600, 1e6} {
-			sp, err := CheapestSplit(vc, SplitOptions{TotalSeconds: total, OverheadSeconds: 2, PilotWindowSeconds: 3})
-			result(t, "CheapestSplit", sp, err)
-		}
-	}
 	rows, err := Report([]Row{{Rounds: rounds}, {Rounds: rounds, Spread: &Spread{Percent: .3, DF: 3}, EquivalenceBound: 1}}, TableOptions{Options: Options{Flips: 99}})
 	result(t, "Report", rows, err)
 }
@@ -213,19 +207,6 @@ func effects(t *testing.T, what string, e Effect) {
 			result(t, what+" Pool", pl, err)
 		}
 	}
-	design := Design{SD: e.SE, Rows: 3, Spread: &spread}
-	for _, g := range []Design{design, {SD: e.SE}} {
-		pw, err := g.Power(e.Value, 12)
-		result(t, what+" Power", pw, err)
-		dt, err := g.Detectable(12, 0)
-		result(t, what+" Detectable", dt, err)
-		lm, err := g.Limit(0)
-		result(t, what+" Limit", lm, err)
-		n, err := g.Rounds(e.Value, 0)
-		result(t, what+" Rounds", n, err)
-	}
-	n, err := EquivalenceRounds(e.SE, math.Abs(e.Value), 0)
-	result(t, what+" EquivalenceRounds", n, err)
 }
 
 func TestDegenerateInputs(t *testing.T) {
@@ -238,6 +219,7 @@ func TestDegenerateInputs(t *testing.T) {
 		for _, b := range odd {
 			effects(t, "effect", Effect{Value: a, SE: b, DF: 3, Sessions: 1})
 			effects(t, "effect", Effect{Value: 1, SE: a, DF: b, Sessions: 1})
+			plans(t, Effect{Value: a, SE: b, DF: 3, Sessions: 1}, 2, 3, 12)
 		}
 	}
 	// The empty calls.

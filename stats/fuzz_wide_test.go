@@ -52,20 +52,6 @@ func lists(t *testing.T, x []float64, small []int) {
 	verdicts(t, at, n, &LoadBound{Direction: BoundUpper, ShiftPercent: &[]float64{at(0)}[0], ShiftSE: at(1), ShiftDF: at(2)})
 	verdicts(t, at, n, &LoadBound{Direction: BoundLower})
 
-	for _, d := range []Design{
-		{SD: at(0), Spread: &Spread{Percent: at(1), DF: at(2), Upper: at(3)}, Sessions: n(0), Rows: n(1), Alpha: at(4)},
-		{SD: at(0), Spread: &Spread{Percent: .3, Known: true}, Sessions: n(0), Rows: n(1)},
-		{SD: 1, Spread: &Spread{Percent: at(1), DF: at(2)}, Sessions: 1 + n(0)&7},
-	} {
-		pw, err := d.Power(at(5), n(2))
-		result(t, "Power", pw, err)
-		dt, err := d.Detectable(n(2), at(6))
-		result(t, "Detectable", dt, err)
-		lm, err := d.Limit(at(6))
-		result(t, "Limit", lm, err)
-		rd, err := d.Rounds(at(5), at(6))
-		result(t, "Rounds", rd, err)
-	}
 	w, err := Williams(n(0))
 	if result(t, "Williams", w, err) && len(w) <= 64 {
 		b, err := CheckBalance(w)

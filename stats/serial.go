@@ -26,7 +26,7 @@ type Serial struct {
 	// Wider is the t interval at the effective number of units n(1−r)/(1+r),
 	// r = max(0, Lag1−Expected): one to show beside the main interval when units
 	// resemble each other. Its Level is nominal: r is itself an estimate, and at a
-	// nominal 95% it was measured to cover 96.5% of white noise and 92.6% at a
+	// nominal 95% it was measured to cover 96.5% with white noise and 92.4% at a
 	// correlation of +0.3, where the main one covers 86%. nil below two effective units.
 	Wider *Interval `json:"wider"`
 }

@@ -51,6 +51,7 @@ func selfSigned(t testing.TB) (pair tls.Certificate, certFile, keyFile string) {
 
 // Each TLS flag does what it says, as the server sees it.
 func TestLoadTLS(t *testing.T) {
+	t.Parallel()
 	pair, certFile, keyFile := selfSigned(t)
 	authorities := x509.NewCertPool()
 	require.True(t, authorities.AppendCertsFromPEM(readFile(t, certFile)))
@@ -128,6 +129,7 @@ func readFile(t testing.TB, path string) []byte {
 // nighthawk, fortio, k6: resumption that is asked for and does not happen is
 // seen.
 func TestReportNighthawkResumptionIsProved(t *testing.T) {
+	t.Parallel()
 	pair, certFile, _ := selfSigned(t)
 	s := httptest.NewUnstartedServer(http.HandlerFunc(hello))
 	s.TLS = &tls.Config{Certificates: []tls.Certificate{pair}, SessionTicketsDisabled: true}

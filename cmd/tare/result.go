@@ -94,9 +94,6 @@ func newLoadResult(o loadOptions, r loadgen.Report) *loadResult {
 		Response:          percentilesOf(t.Response), Service: percentilesOf(t.Service), Lateness: percentilesOf(r.Generator.Lateness),
 		Headroom: r.Generator.Headroom, Report: r, options: o,
 	}
-	if t.WarmUp != nil {
-		res.ConnectionsOpened += t.WarmUp.ConnectionsOpened
-	}
 	if o.spec.TLS != nil {
 		h := percentilesOf(t.Handshake)
 		res.Handshake = &h

@@ -1,7 +1,7 @@
 // Command statsim measures, by simulation with known truth, how often the
 // intervals of package stats cover and its tests err:
 //
-//	go run ./internal/statsim > internal/statsim/results.md    all tables, about a quarter of an hour on one core
+//	go run ./internal/statsim > internal/statsim/results.md    all tables, eight minutes on one core
 //	go run ./internal/statsim -only rounds                     one section
 //	go run ./internal/statsim -reps 2000                       quicker and coarser
 //
@@ -25,7 +25,7 @@ import (
 )
 
 func main() {
-	reps := flag.Int("reps", 20000, "repetitions per line; costly lines take a half to a twentieth of it")
+	reps := flag.Int("reps", 10000, "repetitions per line; costly lines take a half to a twentieth of it")
 	seed := flag.Uint64("seed", 1, "seed")
 	only := flag.String("only", "", "comma-separated sections: "+strings.Join(sectionNames(), ", "))
 	flag.Parse()

@@ -24,7 +24,7 @@ func TestShort(t *testing.T) {
 		t.Run(s.name, func(t *testing.T) {
 			reps := map[string]int{
 				"rounds": 600, "arms": 400, "blocks": 400, "families": 300, "sessions": 400,
-				"report": 160, "verdicts": 500, "floors": 800, "spreads": 1200,
+				"report": 80, "verdicts": 500, "floors": 800, "spreads": 1200,
 			}[s.name]
 			if reps == 0 {
 				reps = 2000

@@ -78,6 +78,9 @@ func sessions(t *table, reps int, z noise, tau float64, n, k int, normal func() 
 			p, err := stats.Pool(st, c.o)
 			cover(c.what, promised(c.p, z.normal && n >= 12), p.Interval, err)
 			if c.o == (stats.PoolOptions{}) && err == nil {
+				if tau == 0 {
+					t.at("Cochran's Q calls equal sessions different", z.name, n, k, 5, none, true).count(p.QP <= .05)
+				}
 				t.at("Q-profile of spread²"+tag, z.name, n, k, 95, promised(exact, z.normal && n >= 20 && tau > 0), false).cover(p.Tau2Interval.Low, p.Tau2Interval.High, tau*tau, nil)
 			}
 		}

@@ -95,7 +95,7 @@ func reportSection(t *table, reps int, seed uint64) {
 		for _, n := range sizes {
 			for k := 1; k <= 6; k++ {
 				rng := stream(seed, 9, ni, n, k)
-				for range max(1, reps/40) {
+				for range max(1, reps/20) {
 					wholeReport(t, rng, z, n, k, rows, 0)
 					wholeReport(t, rng, z, n, k, rows, 5)
 				}
