@@ -49,9 +49,11 @@ func TestChurnEveryNRequests(t *testing.T) {
 		require.Zero(t, c.ConnectionsClosed)
 		require.Zero(t, c.ConnectFailures)
 		require.Zero(t, c.Resent)
+		opened := c.ConnectionsBefore + c.ConnectionsOpened
+		require.Eventually(t, func() bool { return s.accepted.Load() >= opened }, 10*time.Second, time.Millisecond)
 		require.NoError(t, g.Close())
 		s.kill()
-		require.EqualValues(t, len(l.ends), c.ConnectionsBefore+c.ConnectionsOpened)
+		require.EqualValues(t, len(l.ends), opened)
 		whole, short := int64(0), 0
 		for _, e := range l.ends {
 			require.LessOrEqual(t, e.requests, every)
