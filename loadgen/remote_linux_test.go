@@ -132,14 +132,20 @@ func TestRemoteCanceledWindow(t *testing.T) {
 	ctx := context.Background()
 	require.NoError(t, g.Open(ctx, Spec{Connections: 20}, []Target{s.target()}))
 	require.NoError(t, g.Connect(ctx))
-	short, cancel := context.WithTimeout(ctx, 100*time.Millisecond)
+	short, cancel := context.WithTimeout(ctx, 500*time.Millisecond)
 	defer cancel()
 	r, err := g.Run(short, Window{Rate: 100, Duration: time.Hour})
 	require.ErrorIs(t, err, context.DeadlineExceeded)
 	require.True(t, r.Interrupted)
 	require.NoError(t, r.Check())
 	canceled, cancel := context.WithCancel(ctx)
-	time.AfterFunc(100*time.Millisecond, cancel)
+	seen := s.requests.Load()
+	go func() {
+		for s.requests.Load() < seen+5 {
+			time.Sleep(time.Millisecond)
+		}
+		cancel()
+	}()
 	r, err = g.Run(canceled, Window{Rate: 100, Duration: time.Hour})
 	require.ErrorIs(t, err, context.Canceled)
 	require.True(t, r.Interrupted)
