@@ -185,8 +185,8 @@ func TestServeRefusesWhatIsNoCommand(t *testing.T) {
 }
 
 // A generator that is stopped for half a second makes up for nothing: what
-// it is too late for is overflow, and says so.
-func TestStoppedGeneratorMakesNoBurst(t *testing.T) {
+// it is too late for is overflow, and says so (fortio#543).
+func TestReportFortio543StoppedGeneratorMakesNoBurst(t *testing.T) {
 	t.Parallel()
 	s := newScript(t, answering(okAnswer))
 	g, c := generatorProcess(t)
