@@ -68,8 +68,8 @@ func TestLostOnReusedConnectionIsSentAgain(t *testing.T) {
 			io.WriteString(c, okAnswer)
 		}
 	})
-	g := connected(t, Spec{Connections: 50}, s.target())
-	c := runWindow(t, g, Window{Rate: 200, Duration: 500 * time.Millisecond}).Total()
+	g := connected(t, Spec{Connections: 50, Queue: 100}, s.target())
+	c := runWindow2(t, g, Window{Rate: 200, Duration: 500 * time.Millisecond}).Total()
 	require.Zero(t, c.Overflow)
 	require.EqualValues(t, 2, lost.Load())
 	require.EqualValues(t, 2, c.Resent)
@@ -127,8 +127,8 @@ func TestTimeoutAndReplacement(t *testing.T) {
 		}
 		answering(okAnswer)(s, c, in, n)
 	})
-	g := connected(t, Spec{Connections: 4, Timeout: 100 * time.Millisecond}, s.target())
-	c := runWindow(t, g, Window{Rate: 100, Duration: time.Second}).Total()
+	g := connected(t, Spec{Connections: 4, Timeout: 500 * time.Millisecond}, s.target())
+	c := runWindow(t, g, Window{Rate: 100, Duration: 1500 * time.Millisecond}).Total()
 	require.EqualValues(t, 4, c.FailedBy.Timeout)
 	require.EqualValues(t, 4, c.ConnectionsOpened)
 	require.Equal(t, c.Sent, c.Completed+4)
@@ -172,10 +172,12 @@ func TestServerKilledMidRun(t *testing.T) {
 	s := newScript(t, answering(okAnswer))
 	g := connected(t, Spec{Connections: 16}, s.target())
 	go func() {
-		time.Sleep(200 * time.Millisecond)
+		for s.requests.Load() < 50 {
+			time.Sleep(time.Millisecond)
+		}
 		s.kill()
 	}()
-	c := runWindow(t, g, Window{Rate: 1000, Duration: 500 * time.Millisecond}).Total()
+	c := runWindow(t, g, Window{Rate: 1000, Duration: 800 * time.Millisecond}).Total()
 	require.Positive(t, c.Completed)
 	require.Positive(t, c.OverflowDown)
 	require.Positive(t, c.ConnectFailures)
