@@ -238,6 +238,56 @@ func TestTLSRefusesBeforeTheRun(t *testing.T) {
 	require.Zero(t, plain.requests.Load())
 }
 
+// A certificate that is changed for a bad one in the middle: what cannot be
+// opened any more is counted, with its reason, and no arrival is forgotten.
+func TestTLSCertificateThatChangesMidRun(t *testing.T) {
+	a, other := newAuthority(t), newAuthority(t)
+	_, _, good := a.leaf("good", false, nil)
+	_, _, bad := other.leaf("bad", false, nil)
+	var handshakes atomic.Int64
+	s := newTLSServer(t, &tls.Config{GetCertificate: func(*tls.ClientHelloInfo) (*tls.Certificate, error) {
+		if handshakes.Add(1) > 8 {
+			return &bad, nil
+		}
+		return &good, nil
+	}})
+	g := connected(t, Spec{Connections: 4, Churn: Churn{Requests: 4}, TLS: &TLS{CAFile: a.file, ServerName: "localhost"}}, s.target)
+	r, err := g.Run(t.Context(), Window{Rate: 200, Duration: 500 * time.Millisecond})
+	require.NoError(t, err)
+	c := r.Total()
+	require.EqualValues(t, 100, c.Scheduled)
+	require.Equal(t, s.requests.Load(), c.Completed)
+	require.Positive(t, c.Completed)
+	require.Positive(t, c.HandshakesFailed)
+	require.Equal(t, c.HandshakesFailed, c.ConnectFailuresBy.TLS)
+	require.Equal(t, c.ConnectFailuresBy.TLS, c.ConnectFailures)
+	require.EqualValues(t, 8, c.HandshakesFull+c.HandshakesFullBefore)
+	require.Positive(t, c.OverflowDown)
+
+	_, err = g.Run(t.Context(), Window{Rate: 200, Duration: time.Second})
+	requireTLSError(t, err)
+	var unknown x509.UnknownAuthorityError
+	require.ErrorAs(t, err, &unknown)
+}
+
+// What handshakes of the warm-up cost is not of the window.
+func TestTLSHandshakesOfTheWarmUp(t *testing.T) {
+	a := newAuthority(t)
+	_, _, pair := a.leaf("server", false, nil)
+	s := newTLSServer(t, &tls.Config{Certificates: []tls.Certificate{pair}})
+	g := connected(t, Spec{Connections: 20, TLS: &TLS{CAFile: a.file}, Churn: Churn{Requests: 5, Together: true}}, s.target)
+	r, err := g.Run(t.Context(), Window{Rate: 500, WarmUp: 500 * time.Millisecond, Duration: 20 * time.Millisecond})
+	require.NoError(t, err)
+	c := r.Targets[0]
+	require.Zero(t, c.Failed)
+	require.Equal(t, c.HandshakesFull, c.Handshake.Count)
+	require.Greater(t, c.HandshakesFullBefore, int64(20))
+	whole := g.workers[0].tls.cpuNanoseconds() // of these and of those of the window
+	if c.HandshakesFull*4 < c.HandshakesFullBefore {
+		require.Less(t, r.Generator.HandshakeCPUNanoseconds, whole/2)
+	}
+}
+
 // Files that are wrong are named before anything is opened.
 func TestTLSFiles(t *testing.T) {
 	a := newAuthority(t)
