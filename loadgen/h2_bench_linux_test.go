@@ -39,7 +39,7 @@ func TestH2RequestsAllocateNothing(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			spec, targets := over(Spec{Connections: 8, Streams: 16, Generated: GeneratedHeaders{Count: 4, Sets: 3}})
 			g := connected(t, spec, targets...)
-			for _, w := range []Window{{Rate: 4000, Duration: time.Second / 2}, {InFlight: 64, Duration: time.Second / 4}} {
+			for _, w := range []Window{{Rate: 4000, Duration: time.Second / 4}, {InFlight: 64, Duration: time.Second / 8}} {
 				_, err := g.Run(context.Background(), w) // buffers find their size
 				require.NoError(t, err)
 				r, err := g.Run(context.Background(), w)

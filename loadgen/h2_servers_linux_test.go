@@ -138,8 +138,8 @@ func TestH2AgainstRealServers(t *testing.T) {
 					return err == nil
 				}, 5*time.Second, 20*time.Millisecond)
 				g := connected(t, Spec{Protocol: over.protocol, TLS: over.tls, Connections: 8, Streams: 10, Expect: Expect{BodyBytes: 1234}}, Target{name, over.address})
-				c := runH2(t, g, Window{Rate: 1000, Duration: time.Second / 2})
-				require.EqualValues(t, 500, c.Completed+c.Overflow)
+				c := runH2(t, g, Window{Rate: 1000, Duration: time.Second / 4})
+				require.EqualValues(t, 250, c.Completed+c.Overflow)
 				require.Equal(t, c.Sent, c.Completed)
 				require.Zero(t, c.ConnectionsClosed+c.Resent+c.Resets+c.GoAways)
 				require.Equal(t, over.tls != nil, c.HandshakesFullBefore == 8)
