@@ -67,6 +67,7 @@ func newTLSServer(t testing.TB, config *tls.Config) *tlsServer {
 // N requests for each connection are ceil(sent/N) handshakes, and they are
 // full ones or resumed ones as asked: but for the first, all of them.
 func TestTLSChurnCountsHandshakes(t *testing.T) {
+	t.Parallel()
 	a := newAuthority(t)
 	_, _, pair := a.leaf("server", false, nil)
 	for _, version := range []string{"1.2", "1.3"} {
@@ -114,6 +115,7 @@ func TestTLSChurnCountsHandshakes(t *testing.T) {
 
 // Exactly ceil(sent/N), where one connection follows the other.
 func TestTLSOneConnectionAfterTheOther(t *testing.T) {
+	t.Parallel()
 	a := newAuthority(t)
 	_, _, pair := a.leaf("server", false, nil)
 	s := newTLSServer(t, &tls.Config{Certificates: []tls.Certificate{pair}})
@@ -131,6 +133,7 @@ func TestTLSOneConnectionAfterTheOther(t *testing.T) {
 
 // The handshakes of several workers and targets, each with its own sessions.
 func TestTLSWorkersAndTargets(t *testing.T) {
+	t.Parallel()
 	a := newAuthority(t)
 	_, _, pair := a.leaf("server", false, nil)
 	one := newTLSServer(t, &tls.Config{Certificates: []tls.Certificate{pair}})
@@ -148,6 +151,7 @@ func TestTLSWorkersAndTargets(t *testing.T) {
 
 // Client certificates, SNI and ALPN arrive at the server as asked.
 func TestTLSClientCertificateNameAndProtocol(t *testing.T) {
+	t.Parallel()
 	a := newAuthority(t)
 	_, _, pair := a.leaf("server", true, func(c *x509.Certificate) { c.DNSNames = []string{"shop.example"} })
 	for _, useRSA := range []bool{false, true} {
@@ -186,6 +190,7 @@ func TestTLSClientCertificateNameAndProtocol(t *testing.T) {
 // What does not verify is named before a request is sent, and Insecure takes
 // it.
 func TestTLSRefusesBeforeTheRun(t *testing.T) {
+	t.Parallel()
 	a, other := newAuthority(t), newAuthority(t)
 	_, _, good := a.leaf("good", false, nil)
 	_, _, expired := a.leaf("expired", false, func(c *x509.Certificate) { c.NotAfter = time.Now().Add(-time.Minute) })
@@ -241,6 +246,7 @@ func TestTLSRefusesBeforeTheRun(t *testing.T) {
 // A certificate that is changed for a bad one in the middle: what cannot be
 // opened any more is counted, with its reason, and no arrival is forgotten.
 func TestTLSCertificateThatChangesMidRun(t *testing.T) {
+	t.Parallel()
 	a, other := newAuthority(t), newAuthority(t)
 	_, _, good := a.leaf("good", false, nil)
 	_, _, bad := other.leaf("bad", false, nil)
@@ -272,6 +278,7 @@ func TestTLSCertificateThatChangesMidRun(t *testing.T) {
 
 // What handshakes of the warm-up cost is not of the window.
 func TestTLSHandshakesOfTheWarmUp(t *testing.T) {
+	t.Parallel()
 	a := newAuthority(t)
 	_, _, pair := a.leaf("server", false, nil)
 	s := newTLSServer(t, &tls.Config{Certificates: []tls.Certificate{pair}})
@@ -333,6 +340,7 @@ func TestTLSValidate(t *testing.T) {
 // A handshake that does not end runs into the time-out, and closing the
 // generator does not wait for one.
 func TestTLSHandshakeThatNeverEnds(t *testing.T) {
+	t.Parallel()
 	s := newScript(t, func(_ *script, c net.Conn, in *bufio.Reader, _ int) { io.Copy(io.Discard, in) })
 	g, err := New(Spec{Connections: 4, Timeout: 100 * time.Millisecond, TLS: &TLS{Insecure: true}}, []Target{s.target()})
 	require.NoError(t, err)
@@ -351,6 +359,7 @@ func TestTLSHandshakeThatNeverEnds(t *testing.T) {
 
 // A server that resumes nothing is seen: every handshake is a full one.
 func TestTLSServerWithoutTickets(t *testing.T) {
+	t.Parallel()
 	a := newAuthority(t)
 	_, _, pair := a.leaf("server", false, nil)
 	s := newTLSServer(t, &tls.Config{Certificates: []tls.Certificate{pair}, SessionTicketsDisabled: true})
@@ -364,6 +373,7 @@ func TestTLSServerWithoutTickets(t *testing.T) {
 // No allocation for a request over TLS, in the generator's own process, once
 // each connection has had its first answer.
 func TestTLSRequestsAllocateNothing(t *testing.T) {
+	t.Parallel()
 	a := newAuthority(t)
 	_, _, pair := a.leaf("server", false, nil)
 	s := newTLSServer(t, &tls.Config{Certificates: []tls.Certificate{pair}})
