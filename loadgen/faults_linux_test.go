@@ -55,8 +55,9 @@ func TestStallMakesOverflowNotLateRequests(t *testing.T) {
 }
 
 // A request on a reused connection that the server closed unanswered is
-// written once more, with its first intended time.
-func TestLostOnReusedConnectionIsSentAgain(t *testing.T) {
+// written once more, with its first intended time (golang/go#22158, #19943,
+// fasthttp#189).
+func TestReportGo22158LostOnReusedConnectionIsSentAgain(t *testing.T) {
 	t.Parallel()
 	var lost atomic.Int64
 	s := newScript(t, func(s *script, c net.Conn, in *bufio.Reader, n int) {
@@ -136,8 +137,8 @@ func TestTimeoutAndReplacement(t *testing.T) {
 }
 
 // What is not answered within the drain is in flight at the end, and the
-// next window starts on whole connections.
-func TestDrainIsBounded(t *testing.T) {
+// next window starts on whole connections (nighthawk#804, #873).
+func TestReportNighthawk804DrainIsBounded(t *testing.T) {
 	t.Parallel()
 	var mute atomic.Bool
 	mute.Store(true)
@@ -165,9 +166,10 @@ func TestDrainIsBounded(t *testing.T) {
 	require.Zero(t, c.ConnectionsClosed)
 }
 
-// A server killed in the middle: every arrival still has one end, and the
-// next window is refused by name.
-func TestServerKilledMidRun(t *testing.T) {
+// A server killed in the middle: every arrival still has one end, failed
+// connects are in the report, and the next window is refused by name
+// (Hyperfoil#900).
+func TestReportHyperfoil900ServerKilledMidRun(t *testing.T) {
 	t.Parallel()
 	s := newScript(t, answering(okAnswer))
 	g := connected(t, Spec{Connections: 16}, s.target())
@@ -177,7 +179,7 @@ func TestServerKilledMidRun(t *testing.T) {
 		}
 		s.kill()
 	}()
-	c := runWindow(t, g, Window{Rate: 1000, Duration: 800 * time.Millisecond}).Total()
+	c := runWindow(t, g, Window{Rate: 500, Duration: 1500 * time.Millisecond}).Total()
 	require.Positive(t, c.Completed)
 	require.Positive(t, c.OverflowDown)
 	require.Positive(t, c.ConnectFailures)
