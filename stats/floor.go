@@ -36,8 +36,7 @@ type Floor struct {
 // new A/A session exceeds it in 5% of cases or fewer (6.3% where neighbouring rounds
 // correlate at +0.3, 6.0% where one round in twelve is hit from one side); it exceeds
 // the half-width alone in 10% to 27%, and without spread this floor in up to 10%.
-// Source of the prediction
-// interval: Hahn (1970). Assumes that A/A sessions vary like the row's own.
+// Source of the prediction interval: Hahn (1970). Assumes that A/A sessions vary like the row's own.
 func FloorFromAA(this Effect, others []Effect, spread *Spread) (Floor, error) {
 	aa := append([]Effect{this}, others...)
 	if err := checkSessions("floor", aa); err != nil {
