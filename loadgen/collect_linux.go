@@ -58,7 +58,6 @@ func (g *Generator) report(w Window, s schedule) (Report, error) {
 
 func (g *Generator) targetReport(index int, w Window, s schedule) (TargetReport, error) {
 	t := TargetReport{Index: index, Target: g.targets[index], AnswersLeast: math.MaxInt64}
-	response, service, queued, handshake := newHistogram(), newHistogram(), newHistogram(), newHistogram()
 	var warm Counts
 	for _, k := range g.workers {
 		part := &k.targets[index]
@@ -68,14 +67,6 @@ func (g *Generator) targetReport(index int, w Window, s schedule) (TargetReport,
 		}
 		t.Counts.add(&part.counts)
 		warm.add(&part.warm)
-		response.Merge(part.response)
-		service.Merge(part.service)
-		if part.queued != nil {
-			queued.Merge(part.queued)
-		}
-		if part.handshake != nil {
-			handshake.Merge(part.handshake)
-		}
 	}
 	if s.lead.end > 0 {
 		warm.Planned = warm.Scheduled
@@ -86,11 +77,23 @@ func (g *Generator) targetReport(index int, w Window, s schedule) (TargetReport,
 		t.Planned = t.Scheduled
 	}
 	for _, d := range []struct {
-		to   *Distribution
-		from *hdrhistogram.Histogram
-	}{{&t.Response, response}, {&t.Service, service}, {&t.Queue, queued}, {&t.Handshake, handshake}} {
+		to *Distribution
+		of func(*workerTarget) *hdrhistogram.Histogram
+	}{
+		{&t.Response, func(p *workerTarget) *hdrhistogram.Histogram { return p.response }},
+		{&t.Service, func(p *workerTarget) *hdrhistogram.Histogram { return p.service }},
+		{&t.Queue, func(p *workerTarget) *hdrhistogram.Histogram { return p.queued }},
+		{&t.Handshake, func(p *workerTarget) *hdrhistogram.Histogram { return p.handshake }},
+	} {
+		if d.of(&g.workers[0].targets[index]) == nil { // nothing of the kind is recorded
+			continue
+		}
+		sum := newHistogram()
+		for _, k := range g.workers {
+			sum.Merge(d.of(&k.targets[index]))
+		}
 		var err error
-		if *d.to, err = newDistribution(d.from); err != nil {
+		if *d.to, err = newDistribution(sum); err != nil {
 			return t, err
 		}
 	}

@@ -56,10 +56,13 @@ func newDistribution(h *hdrhistogram.Histogram) (Distribution, error) {
 }
 
 // MergeDistributions adds up distributions, each of which must carry its
-// Histogram.
+// Histogram unless it is the zero Distribution.
 func MergeDistributions(parts ...Distribution) (Distribution, error) {
 	sum := newHistogram()
 	for i, p := range parts {
+		if p.Count == 0 && p.Histogram == "" { // nothing was recorded
+			continue
+		}
 		h, err := hdrhistogram.Decode([]byte(p.Histogram))
 		if err != nil {
 			return Distribution{}, fmt.Errorf("loadgen: histogram of distribution %d: %w", i, err)

@@ -55,8 +55,9 @@ func TestStallMakesOverflowNotLateRequests(t *testing.T) {
 }
 
 // A request on a reused connection that the server closed unanswered is
-// written once more, with its first intended time.
-func TestLostOnReusedConnectionIsSentAgain(t *testing.T) {
+// written once more, with its first intended time (golang/go#22158, #19943,
+// fasthttp#189).
+func TestReportGo22158LostOnReusedConnectionIsSentAgain(t *testing.T) {
 	t.Parallel()
 	var lost atomic.Int64
 	s := newScript(t, func(s *script, c net.Conn, in *bufio.Reader, n int) {
@@ -68,8 +69,8 @@ func TestLostOnReusedConnectionIsSentAgain(t *testing.T) {
 			io.WriteString(c, okAnswer)
 		}
 	})
-	g := connected(t, Spec{Connections: 50}, s.target())
-	c := runWindow(t, g, Window{Rate: 200, Duration: 500 * time.Millisecond}).Total()
+	g := connected(t, Spec{Connections: 50, Queue: 100}, s.target())
+	c := runWindow2(t, g, Window{Rate: 200, Duration: 500 * time.Millisecond}).Total()
 	require.Zero(t, c.Overflow)
 	require.EqualValues(t, 2, lost.Load())
 	require.EqualValues(t, 2, c.Resent)
@@ -127,8 +128,8 @@ func TestTimeoutAndReplacement(t *testing.T) {
 		}
 		answering(okAnswer)(s, c, in, n)
 	})
-	g := connected(t, Spec{Connections: 4, Timeout: 100 * time.Millisecond}, s.target())
-	c := runWindow(t, g, Window{Rate: 100, Duration: time.Second}).Total()
+	g := connected(t, Spec{Connections: 4, Timeout: 500 * time.Millisecond}, s.target())
+	c := runWindow(t, g, Window{Rate: 100, Duration: 1500 * time.Millisecond}).Total()
 	require.EqualValues(t, 4, c.FailedBy.Timeout)
 	require.EqualValues(t, 4, c.ConnectionsOpened)
 	require.Equal(t, c.Sent, c.Completed+4)
@@ -136,8 +137,8 @@ func TestTimeoutAndReplacement(t *testing.T) {
 }
 
 // What is not answered within the drain is in flight at the end, and the
-// next window starts on whole connections.
-func TestDrainIsBounded(t *testing.T) {
+// next window starts on whole connections (nighthawk#804, #873).
+func TestReportNighthawk804DrainIsBounded(t *testing.T) {
 	t.Parallel()
 	var mute atomic.Bool
 	mute.Store(true)
@@ -165,19 +166,22 @@ func TestDrainIsBounded(t *testing.T) {
 	require.Zero(t, c.ConnectionsClosed)
 }
 
-// A server killed in the middle: every arrival still has one end, and the
-// next window is refused by name.
-func TestServerKilledMidRun(t *testing.T) {
+// A server killed in the middle: every arrival still has one end, failed
+// connects are in the report, and the next window is refused by name
+// (Hyperfoil#900).
+func TestReportHyperfoil900ServerKilledMidRun(t *testing.T) {
 	t.Parallel()
 	s := newScript(t, answering(okAnswer))
 	g := connected(t, Spec{Connections: 16}, s.target())
 	go func() {
-		time.Sleep(200 * time.Millisecond)
+		for s.requests.Load() < 50 {
+			time.Sleep(time.Millisecond)
+		}
 		s.kill()
 	}()
-	c := runWindow(t, g, Window{Rate: 1000, Duration: 500 * time.Millisecond}).Total()
+	c := runWindow(t, g, Window{Rate: 500, Duration: 1500 * time.Millisecond}).Total()
 	require.Positive(t, c.Completed)
-	require.Positive(t, c.OverflowDown)
+	require.Positive(t, c.OverflowDown, "%+v", c)
 	require.Positive(t, c.ConnectFailures)
 	require.EqualValues(t, 16, c.ConnectionsClosed)
 	_, err := g.Run(context.Background(), Window{Rate: 10, Duration: time.Second})

@@ -11,8 +11,10 @@ import (
 )
 
 // Answers of each form over real sockets: what they count as, and whether
-// the connection survives them.
-func TestAnswersOverSockets(t *testing.T) {
+// the connection survives them (wrk2#5 and wrk#118: "Connection: close" and
+// bodies that end with the connection; async-http-client#16, finagle#563 and
+// fabio#206: HEAD with a length, bare 204 and 304).
+func TestReportWrk2_5AnswersOverSockets(t *testing.T) {
 	t.Parallel()
 	const n = 20
 	cases := []struct {

@@ -149,10 +149,9 @@ func (g *Generator) window(ctx context.Context, w Window, s schedule) (Report, e
 	if lead > 0 {
 		lead += time.Duration(startLead)
 	}
-	first := watchStart(lead)
+	first := watchStart(lead, g.evidence)
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
-	handshakesBefore := g.handshakeCPU()
 	release := g.interruptWith(ctx)
 	start := g.clock.now() + startLead // the barrier: every worker is parked and ready
 	for i := range jobs {
@@ -165,30 +164,30 @@ func (g *Generator) window(ctx context.Context, w Window, s schedule) (Report, e
 	}
 	err := g.each(func(i int) job { return jobs[i] })
 	runtime.ReadMemStats(&after)
-	last := readEvidence()
-	evidence := first()
+	last, atStart := g.evidence(), first()
 	release()
 	if err != nil {
 		return Report{}, err
 	}
 	report, err := g.report(w, s)
 	if err == nil {
-		err = report.Generator.headroom(evidence, last)
+		err = report.Generator.headroom(atStart, last)
 	}
 	report.Warnings = Warnings(g.spec, g.targets, w)
-	report.Generator.HandshakeCPUNanoseconds = g.handshakeCPU() - handshakesBefore
 	report.Generator.Allocations = int64(after.Mallocs - before.Mallocs)
 	report.Generator.GarbageCollections = int64(after.NumGC - before.NumGC)
 	return report, err
 }
 
-func (g *Generator) handshakeCPU() (sum int64) {
+// evidence reads what is outside of the workers.
+func (g *Generator) evidence() evidence {
+	e := readEvidence()
 	for _, w := range g.workers {
 		if w.tls != nil {
-			sum += w.tls.cpuNanoseconds()
+			e.handshakes += w.tls.cpuNanoseconds()
 		}
 	}
-	return sum
+	return e
 }
 
 // quietCollector collects now and then not again until it is undone, short

@@ -46,8 +46,7 @@ func TestH2RequestsAllocateNothing(t *testing.T) {
 				require.NoError(t, err)
 				c := r.Total()
 				require.Zero(t, c.Failed)
-				require.Greater(t, c.Completed, int64(1000))
-				require.Less(t, r.Generator.Allocations, int64(150)) // for thousands of requests
+				require.Less(t, 10*r.Generator.Allocations, c.Completed) // some for the window, whatever its length
 				t.Logf("%d requests, %d allocations", c.Completed, r.Generator.Allocations)
 			}
 		})

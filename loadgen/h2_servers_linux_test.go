@@ -195,7 +195,8 @@ server { listen %[2]s http2; keepalive_requests 50; location / { return 200 "ok"
 	got := runH2(t, g, Window{Rate: 1200, Duration: time.Second})
 	require.Zero(t, got.Failed)
 	require.Equal(t, got.Sent, got.Completed)
-	require.Greater(t, got.GoAways, int64(10))
+	require.Positive(t, got.GoAways)
+	require.GreaterOrEqual(t, got.GoAways, got.Completed/50-4) // four connections have not come to their end
 	require.Equal(t, got.GoAways, got.ConnectionsClosed)
 	t.Logf("%d answered, %d GOAWAY, %d sent again, %d overflow", got.Completed, got.GoAways, got.Resent, got.Overflow)
 }

@@ -16,6 +16,7 @@ type evidence struct {
 	processErr error
 	busy       procfs.Busy
 	busyErr    error
+	handshakes int64 // CPU of the threads that shake hands
 }
 
 func readEvidence() (e evidence) {
@@ -26,8 +27,8 @@ func readEvidence() (e evidence) {
 
 // watchStart reads the evidence at the start of the measured part: now, or at
 // the end of the lead unless stopped before.
-func watchStart(lead time.Duration) (stop func() evidence) {
-	first := readEvidence()
+func watchStart(lead time.Duration, read func() evidence) (stop func() evidence) {
+	first := read()
 	if lead == 0 {
 		return func() evidence { return first }
 	}
@@ -35,7 +36,7 @@ func watchStart(lead time.Duration) (stop func() evidence) {
 	go func() {
 		select {
 		case <-time.After(lead):
-			done <- readEvidence()
+			done <- read()
 		case <-quit:
 			done <- first
 		}
@@ -53,6 +54,7 @@ func (r *GeneratorReport) headroom(first, last evidence) error {
 		return err
 	}
 	r.ProcessCPUNanoseconds = last.process - first.process
+	r.HandshakeCPUNanoseconds = last.handshakes - first.handshakes
 	if first.busyErr != nil || last.busyErr != nil {
 		return nil
 	}

@@ -57,6 +57,9 @@ func (r *Remote) Run(ctx context.Context, w Window) (Report, error) {
 			return Report{}, err
 		}
 	}
+	r.mu.Lock()
+	r.progress = Progress{}
+	r.mu.Unlock()
 	a, err := r.call(ctx, wireRequest{Command: commandRun, Window: &w}, answerGrace)
 	if a.Report == nil {
 		return Report{}, err

@@ -132,14 +132,20 @@ func TestRemoteCanceledWindow(t *testing.T) {
 	ctx := context.Background()
 	require.NoError(t, g.Open(ctx, Spec{Connections: 20}, []Target{s.target()}))
 	require.NoError(t, g.Connect(ctx))
-	short, cancel := context.WithTimeout(ctx, 100*time.Millisecond)
+	short, cancel := context.WithTimeout(ctx, 500*time.Millisecond)
 	defer cancel()
 	r, err := g.Run(short, Window{Rate: 100, Duration: time.Hour})
 	require.ErrorIs(t, err, context.DeadlineExceeded)
 	require.True(t, r.Interrupted)
 	require.NoError(t, r.Check())
 	canceled, cancel := context.WithCancel(ctx)
-	time.AfterFunc(100*time.Millisecond, cancel)
+	seen := s.requests.Load()
+	go func() {
+		for s.requests.Load() < seen+5 {
+			time.Sleep(time.Millisecond)
+		}
+		cancel()
+	}()
 	r, err = g.Run(canceled, Window{Rate: 100, Duration: time.Hour})
 	require.ErrorIs(t, err, context.Canceled)
 	require.True(t, r.Interrupted)
@@ -179,8 +185,8 @@ func TestServeRefusesWhatIsNoCommand(t *testing.T) {
 }
 
 // A generator that is stopped for half a second makes up for nothing: what
-// it is too late for is overflow, and says so.
-func TestStoppedGeneratorMakesNoBurst(t *testing.T) {
+// it is too late for is overflow, and says so (fortio#543).
+func TestReportFortio543StoppedGeneratorMakesNoBurst(t *testing.T) {
 	t.Parallel()
 	s := newScript(t, answering(okAnswer))
 	g, c := generatorProcess(t)

@@ -129,7 +129,9 @@ func (r *response) end() error {
 }
 
 // line finds the end of the current line. A line that comes whole is a slice
-// of b; the pieces of any other are collected in buf, as far as they fit.
+// of b; the pieces of any other are collected in buf, as far as they fit. One
+// that does not fit is cut in either case, so that it reads the same however
+// it comes.
 func (r *response) line(b []byte) (line []byte, took int, complete bool) {
 	end := bytes.IndexByte(b, '\n')
 	if end < 0 {
@@ -137,7 +139,7 @@ func (r *response) line(b []byte) (line []byte, took int, complete bool) {
 		return nil, len(b), false
 	}
 	line = b[:end]
-	if r.used > 0 {
+	if r.used > 0 || len(line) > len(r.buf) {
 		r.keep(line)
 		line = r.buf[:r.used]
 	}

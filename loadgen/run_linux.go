@@ -214,44 +214,22 @@ func (w *worker) arrive(target int, intended, now int64) bool {
 	return true
 }
 
-// refill keeps the requests of a closed loop in flight on a connection that
-// can take one.
-func (w *worker) refill(i int32) {
-	c := &w.conns[i]
-	t := &w.targets[c.target]
-	for c.ready && t.inFlight < t.inFlightMax && t.lost.count == 0 {
+// refill keeps the requests of a closed loop in flight.
+func (w *worker) refill(t *workerTarget) {
+	for t.ready.count > 0 && t.inFlight < t.inFlightMax && t.lost.count == 0 {
 		now := w.clock.now()
 		if now >= w.closedUntil {
 			return
 		}
 		t.countsOf(now).Scheduled++
 		w.depart(t, now)
-		w.begin(i, now, now, 0)
+		w.begin(t.ready.pick(w.conns), now, now, 0)
 	}
 }
 
 func (w *worker) refillAll() {
 	for k := range w.targets {
-		t := &w.targets[k]
-		for t.ready.count > 0 && t.inFlight < t.inFlightMax && t.lost.count == 0 {
-			before := t.inFlight
-			w.refillOne(t)
-			if t.inFlight <= before {
-				return
-			}
-		}
+		w.refill(&w.targets[k])
 	}
 	w.flushDirty()
-}
-
-// refillOne adds one request to a closed loop, on the connection whose turn
-// it is.
-func (w *worker) refillOne(t *workerTarget) {
-	now := w.clock.now()
-	if now >= w.closedUntil {
-		return
-	}
-	t.countsOf(now).Scheduled++
-	w.depart(t, now)
-	w.begin(t.ready.pick(w.conns), now, now, 0)
 }

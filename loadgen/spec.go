@@ -92,7 +92,7 @@ type Spec struct {
 	// TLS, when set, encrypts. HTTP2 without it has that of the zero TLS.
 	TLS *TLS `json:"tls,omitempty"`
 	// H2 is how HTTP2 and H2C are spoken.
-	H2 H2 `json:"h2"`
+	H2 H2 `json:"h2,omitzero"`
 	// Streams is how many requests may be on a connection of HTTP2 or H2C at
 	// a time, where the peer allows as many; 0 = 100.
 	Streams int `json:"streams,omitempty"`
@@ -112,7 +112,7 @@ type Spec struct {
 	// Transfer-Encoding, Connection and Expect are not the user's to set.
 	Headers []Header `json:"headers,omitempty"`
 	// Generated are more headers, made by number and size.
-	Generated GeneratedHeaders `json:"generated_headers"`
+	Generated GeneratedHeaders `json:"generated_headers,omitzero"`
 	// Body is sent with every request, with its Content-Length.
 	Body string `json:"body,omitempty"`
 	// BodyBytes is the length of a body that is made in the place of Body;
@@ -134,7 +134,7 @@ type Spec struct {
 	// Reuse is which connection takes a request; "" = RoundRobin.
 	Reuse Reuse `json:"reuse,omitempty"`
 	// Churn closes connections after a number of requests.
-	Churn Churn `json:"churn"`
+	Churn Churn `json:"churn,omitzero"`
 
 	// Timeout bounds one request from its write to the last byte of the
 	// answer, after which it has failed and its connection is replaced (on

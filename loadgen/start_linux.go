@@ -157,7 +157,7 @@ func (g *Generator) checkFileLimit() error {
 	if err != nil {
 		return fmt.Errorf("loadgen: open files of this process: %w", err)
 	}
-	const perWorker, spare = 3, 16
+	const perWorker, spare = 6, 16 // epoll, event and timer descriptors, twice with TLS
 	connections := len(g.targets) * g.spec.Connections
 	need := uint64(len(open) + connections + perWorker*g.spec.Workers + spare)
 	if need <= limit.Cur {

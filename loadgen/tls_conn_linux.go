@@ -246,10 +246,11 @@ func (c *tlsConn) receiveStd(buf []byte) (n int, more bool, errno syscall.Errno)
 	n, err := c.std.Read(buf)
 	switch {
 	case n > 0:
+		more = c.socket.full || len(c.socket.in) > 0 || n == len(buf)
 		if c.own {
 			c.takeOver()
 		}
-		return n, true, 0
+		return n, more, 0
 	case errors.Is(err, errAgain):
 		if c.own && c.socket.wrote { // it answered something, and our keys know nothing of it
 			return 0, false, unix.EPROTO

@@ -28,6 +28,7 @@ type tlsSocket struct {
 	in   []byte // received and not handed out yet
 	left int    // bytes of the current record that are not handed out yet
 	over bool   // the peer's end has come
+	full bool   // the last receive took as much as it could: there may be more
 	// The first bytes each way, with the hello and its random.
 	firstIn, firstOut   [helloRandomEnd]byte
 	firstRead, firstPut int
@@ -90,6 +91,7 @@ func (s *tlsSocket) receive() error {
 			s.over = true
 			return io.EOF
 		default:
+			s.full = n == cap(s.in)-len(s.in)
 			s.in = s.in[:len(s.in)+n]
 			s.bytesIn += int64(n)
 			s.firstRead += copy(s.firstIn[s.firstRead:], s.in[len(s.in)-n:])

@@ -55,9 +55,12 @@ func load(args []string, s streams) int {
 func (o loadOptions) failed(err error, s streams) int {
 	status := exitError
 	var invalid *loadgen.InvalidError
+	var connect *loadgen.ConnectError
 	switch {
 	case errors.As(err, &invalid):
 		status, err = exitUsage, flagNames(err)
+	case errors.As(err, &connect) && connect.Class == loadgen.ConnectTLS:
+		err = fmt.Errorf("%w (--tls-ca trusts another authority, --tls-server-name expects another name, --tls-insecure takes everything)", err)
 	case errors.Is(err, context.Canceled):
 		status = exitInterrupted
 	}

@@ -63,6 +63,7 @@ func requireIdentities(t testing.TB, r loadResult) {
 // Scheduled is rate × duration, rounded, in every shape, and the server saw
 // as many.
 func TestLoadCountsAreTheServers(t *testing.T) {
+	t.Parallel()
 	for _, test := range []struct {
 		rate, duration string
 		more           []string
@@ -105,6 +106,7 @@ func TestLoadCountsAreTheServers(t *testing.T) {
 }
 
 func TestLoadForPeople(t *testing.T) {
+	t.Parallel()
 	s := serve(t, hello)
 	o := tare(t, append([]string{"load", "-rate=100", s.URL, "--duration", "300ms"}, calm...)...)
 	require.Zero(t, o.exit, o.errors)
@@ -116,6 +118,7 @@ func TestLoadForPeople(t *testing.T) {
 
 // fortio#469, fortio#419: 3,000 calls asked for, 291 made, and success.
 func TestReportFortio469LessThanAskedIsNoSuccess(t *testing.T) {
+	t.Parallel()
 	s := serve(t, func(w http.ResponseWriter, _ *http.Request) {
 		time.Sleep(100 * time.Millisecond)
 		io.WriteString(w, "slow")
@@ -134,6 +137,7 @@ func TestReportFortio469LessThanAskedIsNoSuccess(t *testing.T) {
 
 // ghz#233 (and hey): fewer requests than workers sent none at all.
 func TestReportGhz233FewerRequestsThanWorkers(t *testing.T) {
+	t.Parallel()
 	s := serve(t, hello)
 	r, o := loadJSON(t, "--rate", "10", "--connections", "50", "--workers", "50", "--duration", "1s", s.URL)
 	require.Zero(t, o.exit, o.errors)
@@ -149,8 +153,26 @@ func TestReportVegetaPeriodOfRate(t *testing.T) {
 	require.Contains(t, o.errors, "--rate is 2e+09")
 }
 
+// wrk2#117, wrk2#90: a run that is short has an empty result. wrk2#138: the
+// rate of one is a thousand times what was asked for.
+func TestReportWrk2ShortRuns(t *testing.T) {
+	t.Parallel()
+	s := serve(t, hello)
+	r, o := loadJSON(t, "--rate", "1000", "--duration", "5ms", s.URL)
+	require.Zero(t, o.exit, o.errors)
+	require.EqualValues(t, 5, r.Completed)
+	require.InDelta(t, 1000, r.Rate, 0.001)
+	require.EqualValues(t, 5, r.Response.Count)
+	require.NotContains(t, o.out, "NaN")
+
+	o = tare(t, "load", "--rate", "0.3", "--duration", "100ms", s.URL)
+	require.Equal(t, exitUsage, o.exit)
+	require.Contains(t, o.errors, "at least one request")
+}
+
 // The warm-up is in no count.
 func TestLoadWarmUpIsNotCounted(t *testing.T) {
+	t.Parallel()
 	s := serve(t, hello)
 	r, o := loadJSON(t, "--rate", "200", "--duration", "500ms", "--warmup", "250ms", "--ramp", "100ms", s.URL)
 	require.Zero(t, o.exit, o.errors)
@@ -163,6 +185,7 @@ func TestLoadWarmUpIsNotCounted(t *testing.T) {
 
 // Answers within the drain are completed, others in flight at the end.
 func TestLoadDrain(t *testing.T) {
+	t.Parallel()
 	s := serve(t, func(w http.ResponseWriter, r *http.Request) {
 		time.Sleep(400 * time.Millisecond)
 		hello(w, r)
@@ -177,6 +200,7 @@ func TestLoadDrain(t *testing.T) {
 }
 
 func TestLoadWrongAnswers(t *testing.T) {
+	t.Parallel()
 	s := serve(t, http.NotFound)
 	r, o := loadJSON(t, "--rate", "50", "--duration", "200ms", s.URL)
 	require.Equal(t, exitNotAsAsked, o.exit)
@@ -191,6 +215,7 @@ func TestLoadWrongAnswers(t *testing.T) {
 
 // What the request is made of arrives.
 func TestLoadRequest(t *testing.T) {
+	t.Parallel()
 	var seen atomic.Value
 	s := serve(t, func(w http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body)
@@ -205,6 +230,7 @@ func TestLoadRequest(t *testing.T) {
 // What cannot be loaded is named, before a request, with status 1 and an
 // object on standard output.
 func TestLoadThatCannotBe(t *testing.T) {
+	t.Parallel()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
 	closed := l.Addr().String()
@@ -233,6 +259,7 @@ func TestLoadThatCannotBe(t *testing.T) {
 }
 
 func TestLoadWrongUse(t *testing.T) {
+	t.Parallel()
 	for text, args := range map[string][]string{
 		"--rate is needed":                 {"http://x/"},
 		"want one URL, got 0":              {"--rate", "1"},
@@ -281,6 +308,7 @@ func (s *counted) await(t testing.TB, n int64) {
 
 // A signal ends the load early; the counts until then are whole.
 func TestLoadInterrupted(t *testing.T) {
+	t.Parallel()
 	for _, signal := range []os.Signal{os.Interrupt, syscall.SIGTERM} {
 		s := serve(t, hello)
 		c, wait := started(t, "load", "--json", "--rate", "200", "--duration", "10m", s.URL)
@@ -319,6 +347,7 @@ func childOf(t testing.TB, pid int) int {
 
 // A generator that is killed is an error, and not a load that went well.
 func TestLoadGeneratorKilled(t *testing.T) {
+	t.Parallel()
 	s := serve(t, hello)
 	c, wait := started(t, "load", "--json", "--rate", "200", "--duration", "10m", s.URL)
 	s.await(t, 20)
@@ -331,6 +360,7 @@ func TestLoadGeneratorKilled(t *testing.T) {
 
 // The generator does not outlive the command.
 func TestLoadKilled(t *testing.T) {
+	t.Parallel()
 	s := serve(t, hello)
 	c, wait := started(t, "load", "--rate", "200", "--duration", "10m", s.URL)
 	s.await(t, 20)
@@ -341,6 +371,7 @@ func TestLoadKilled(t *testing.T) {
 }
 
 func TestLoadClosedLoopAndIdle(t *testing.T) {
+	t.Parallel()
 	s := serve(t, hello)
 	r, o := loadJSON(t, "--in-flight", "4", "--connections", "4", "--duration", "300ms", s.URL)
 	require.Zero(t, o.exit, o.errors)
@@ -360,6 +391,7 @@ func TestLoadClosedLoopAndIdle(t *testing.T) {
 
 // A result that cannot be written is an error.
 func TestLoadFullDisk(t *testing.T) {
+	t.Parallel()
 	full, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)
 	require.NoError(t, err)
 	defer full.Close()

@@ -68,6 +68,7 @@ func TestReportHyperfoilNoHeadroom(t *testing.T) {
 
 // A line on a terminal tells how far the load is, and is gone at the end.
 func TestLoadLiveLine(t *testing.T) {
+	t.Parallel()
 	s := serve(t, hello)
 	master, err := os.OpenFile("/dev/ptmx", os.O_RDWR|unix.O_NOCTTY, 0)
 	if err != nil {
@@ -102,6 +103,7 @@ func TestLoadLiveLine(t *testing.T) {
 // A search ends at what the server can do: two requests at a time, 20 ms
 // each, are 100 a second.
 func TestLoadSearch(t *testing.T) {
+	t.Parallel()
 	s := serve(t, func(w http.ResponseWriter, r *http.Request) {
 		time.Sleep(20 * time.Millisecond)
 		hello(w, r)
@@ -130,6 +132,7 @@ func TestLoadSearch(t *testing.T) {
 // k6#826: connections are opened faster than local ports come back. It is
 // said before the load begins.
 func TestReportK6PortsRunOut(t *testing.T) {
+	t.Parallel()
 	s := serve(t, hello)
 	c, wait := started(t, "load", "--rate", "100000", "--churn", "1", "--duration", "10m", "--connections", "1", s.URL)
 	s.await(t, 1)
@@ -141,6 +144,7 @@ func TestReportK6PortsRunOut(t *testing.T) {
 
 // HTTP/2 without TLS.
 func TestLoadH2C(t *testing.T) {
+	t.Parallel()
 	var protocols http.Protocols
 	protocols.SetUnencryptedHTTP2(true)
 	var proto atomic.Value
@@ -161,6 +165,7 @@ func TestLoadH2C(t *testing.T) {
 
 // What a generator had done when it was killed is in the error.
 func TestLoadLastSeen(t *testing.T) {
+	t.Parallel()
 	s := serve(t, hello)
 	c, wait := started(t, "load", "--json", "--rate", "200", "--duration", "10m", s.URL)
 	s.await(t, 300) // past the first progress

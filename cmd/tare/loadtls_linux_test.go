@@ -51,6 +51,7 @@ func selfSigned(t testing.TB) (pair tls.Certificate, certFile, keyFile string) {
 
 // Each TLS flag does what it says, as the server sees it.
 func TestLoadTLS(t *testing.T) {
+	t.Parallel()
 	pair, certFile, keyFile := selfSigned(t)
 	authorities := x509.NewCertPool()
 	require.True(t, authorities.AppendCertsFromPEM(readFile(t, certFile)))
@@ -100,12 +101,13 @@ func TestLoadTLS(t *testing.T) {
 
 	for _, version := range []string{"1.2", "1.3"} {
 		r := run(byName, "--tls-ca", certFile, "--churn", "3", "--tls-resume", "--tls-min", version, "--tls-max", version)
-		require.EqualValues(t, 1, r.Report.Targets[0].HandshakesFull+r.Report.Targets[0].HandshakesFullBefore)
+		require.EqualValues(t, 1, r.Handshakes.Full+r.Handshakes.FullBefore)
 		require.LessOrEqual(t, full.Load(), int64(1))
 		require.Positive(t, resumed.Load())
-		require.Positive(t, r.Handshake.Count)
+		require.Positive(t, r.Handshakes.Took.Count)
+		require.Positive(t, *r.Handshakes.CPU)
 		r = run(byName, "--tls-ca", certFile, "--churn", "3", "--tls-min", version, "--tls-max", version)
-		require.Zero(t, resumed.Load()+r.Report.Targets[0].HandshakesResumed)
+		require.Zero(t, resumed.Load()+r.Handshakes.Resumed)
 	}
 	o := tare(t, append([]string{"load", "--rate", "100", "--duration", "100ms", "--tls-ca", certFile, byName}, calm...)...)
 	require.Zero(t, o.exit)
@@ -128,6 +130,7 @@ func readFile(t testing.TB, path string) []byte {
 // nighthawk, fortio, k6: resumption that is asked for and does not happen is
 // seen.
 func TestReportNighthawkResumptionIsProved(t *testing.T) {
+	t.Parallel()
 	pair, certFile, _ := selfSigned(t)
 	s := httptest.NewUnstartedServer(http.HandlerFunc(hello))
 	s.TLS = &tls.Config{Certificates: []tls.Certificate{pair}, SessionTicketsDisabled: true}

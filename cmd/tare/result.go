@@ -31,10 +31,11 @@ type loadResult struct {
 	RateAsked float64 `json:"rate_asked"`
 	Rate      float64 `json:"rate"`
 
-	Response  percentiles  `json:"response_ns"`
-	Service   percentiles  `json:"service_ns"`
-	Lateness  percentiles  `json:"lateness_ns"`
-	Handshake *percentiles `json:"handshake_ns,omitempty"` // with TLS
+	Response percentiles `json:"response_ns"`
+	Service  percentiles `json:"service_ns"`
+	Lateness percentiles `json:"lateness_ns"`
+	// Handshakes are those of TLS.
+	Handshakes *handshakes `json:"handshakes,omitempty"`
 
 	// CPUPerRequest is CPU time of the whole generator process for each
 	// completed request; null without one.
@@ -52,6 +53,31 @@ type loadResult struct {
 	Search *searchResult `json:"search,omitempty"`
 
 	options loadOptions
+}
+
+// handshakes of TLS: in the window, and full and resumed ones before it.
+type handshakes struct {
+	Full          int64 `json:"full"`
+	Resumed       int64 `json:"resumed"`
+	Failed        int64 `json:"failed"`
+	FullBefore    int64 `json:"full_before"`
+	ResumedBefore int64 `json:"resumed_before"`
+	// Took is how long those of the window took, CPU what each cost the
+	// generator; null where there was none.
+	Took percentiles `json:"took_ns"`
+	CPU  *float64    `json:"cpu_ns_each"`
+}
+
+func handshakesOf(t loadgen.TargetReport, g loadgen.GeneratorReport) *handshakes {
+	h := &handshakes{
+		Full: t.HandshakesFull, Resumed: t.HandshakesResumed, Failed: t.HandshakesFailed,
+		FullBefore: t.HandshakesFullBefore, ResumedBefore: t.HandshakesResumedBefore, Took: percentilesOf(t.Handshake),
+	}
+	if n := h.Full + h.Resumed + h.Failed; n > 0 {
+		each := float64(g.HandshakeCPUNanoseconds) / float64(n)
+		h.CPU = &each
+	}
+	return h
 }
 
 // percentiles of times in nanoseconds; null where there is no value.
@@ -94,12 +120,8 @@ func newLoadResult(o loadOptions, r loadgen.Report) *loadResult {
 		Response:          percentilesOf(t.Response), Service: percentilesOf(t.Service), Lateness: percentilesOf(r.Generator.Lateness),
 		Headroom: r.Generator.Headroom, Report: r, options: o,
 	}
-	if t.WarmUp != nil {
-		res.ConnectionsOpened += t.WarmUp.ConnectionsOpened
-	}
 	if o.spec.TLS != nil {
-		h := percentilesOf(t.Handshake)
-		res.Handshake = &h
+		res.Handshakes = handshakesOf(t, r.Generator)
 	}
 	duration := r.Window.Duration
 	if r.Interrupted {

@@ -31,15 +31,18 @@ func (res *loadResult) text(w io.Writer) error {
 	row("response", res.Response)
 	row("service", res.Service)
 	row("lateness", res.Lateness)
-	if res.Handshake != nil {
-		row("handshake", *res.Handshake)
+	if res.Handshakes != nil {
+		row("handshake", res.Handshakes.Took)
 	}
 	fmt.Fprintf(&b, "\nconnections  %d opened, %d closed by the server", res.ConnectionsOpened, t.ConnectionsClosed+t.ConnectionsClosedBefore)
 	if t.ConnectionsChurned > 0 {
 		fmt.Fprintf(&b, ", %d after their number of requests", t.ConnectionsChurned)
 	}
-	if res.options.spec.TLS != nil {
-		fmt.Fprintf(&b, "\nhandshakes   %d full, %d resumed, %d failed", t.HandshakesFull+t.HandshakesFullBefore, t.HandshakesResumed+t.HandshakesResumedBefore, t.HandshakesFailed)
+	if h := res.Handshakes; h != nil {
+		fmt.Fprintf(&b, "\nhandshakes   %d full, %d resumed, %d failed", h.Full+h.FullBefore, h.Resumed+h.ResumedBefore, h.Failed)
+		if h.CPU != nil {
+			fmt.Fprintf(&b, ", %s of CPU each", span(int64(*h.CPU)))
+		}
 	}
 	fmt.Fprintf(&b, "\nbytes        %d out, %d in", t.BytesOut, t.BytesIn)
 	fmt.Fprintf(&b, "\ngenerator    ")
