@@ -51,7 +51,7 @@ func TestKilledGeneratorLeavesItsProgress(t *testing.T) {
 func TestProgressOfAGenerator(t *testing.T) {
 	t.Parallel()
 	s := newScript(t, answering(okAnswer))
-	g := connected(t, Spec{Connections: 4}, s.target())
+	g := connected(t, Spec{Connections: 20}, s.target())
 	require.Zero(t, g.Progress())
 	runWindow(t, g, Window{Rate: 100, Duration: 200 * time.Millisecond, ProgressEvery: time.Millisecond})
 	p := g.Progress()

@@ -67,6 +67,7 @@ func newTLSServer(t testing.TB, config *tls.Config) *tlsServer {
 // N requests for each connection are ceil(sent/N) handshakes, and they are
 // full ones or resumed ones as asked: but for the first, all of them.
 func TestTLSChurnCountsHandshakes(t *testing.T) {
+	t.Parallel()
 	a := newAuthority(t)
 	_, _, pair := a.leaf("server", false, nil)
 	for _, version := range []string{"1.2", "1.3"} {
@@ -114,6 +115,7 @@ func TestTLSChurnCountsHandshakes(t *testing.T) {
 
 // Exactly ceil(sent/N), where one connection follows the other.
 func TestTLSOneConnectionAfterTheOther(t *testing.T) {
+	t.Parallel()
 	a := newAuthority(t)
 	_, _, pair := a.leaf("server", false, nil)
 	s := newTLSServer(t, &tls.Config{Certificates: []tls.Certificate{pair}})
@@ -131,6 +133,7 @@ func TestTLSOneConnectionAfterTheOther(t *testing.T) {
 
 // The handshakes of several workers and targets, each with its own sessions.
 func TestTLSWorkersAndTargets(t *testing.T) {
+	t.Parallel()
 	a := newAuthority(t)
 	_, _, pair := a.leaf("server", false, nil)
 	one := newTLSServer(t, &tls.Config{Certificates: []tls.Certificate{pair}})
@@ -148,6 +151,7 @@ func TestTLSWorkersAndTargets(t *testing.T) {
 
 // Client certificates, SNI and ALPN arrive at the server as asked.
 func TestTLSClientCertificateNameAndProtocol(t *testing.T) {
+	t.Parallel()
 	a := newAuthority(t)
 	_, _, pair := a.leaf("server", true, func(c *x509.Certificate) { c.DNSNames = []string{"shop.example"} })
 	for _, useRSA := range []bool{false, true} {
@@ -186,6 +190,7 @@ func TestTLSClientCertificateNameAndProtocol(t *testing.T) {
 // What does not verify is named before a request is sent, and Insecure takes
 // it.
 func TestTLSRefusesBeforeTheRun(t *testing.T) {
+	t.Parallel()
 	a, other := newAuthority(t), newAuthority(t)
 	_, _, good := a.leaf("good", false, nil)
 	_, _, expired := a.leaf("expired", false, func(c *x509.Certificate) { c.NotAfter = time.Now().Add(-time.Minute) })
@@ -241,6 +246,7 @@ func TestTLSRefusesBeforeTheRun(t *testing.T) {
 // A certificate that is changed for a bad one in the middle: what cannot be
 // opened any more is counted, with its reason, and no arrival is forgotten.
 func TestTLSCertificateThatChangesMidRun(t *testing.T) {
+	t.Parallel()
 	a, other := newAuthority(t), newAuthority(t)
 	_, _, good := a.leaf("good", false, nil)
 	_, _, bad := other.leaf("bad", false, nil)
@@ -252,7 +258,7 @@ func TestTLSCertificateThatChangesMidRun(t *testing.T) {
 		return &good, nil
 	}})
 	g := connected(t, Spec{Connections: 4, Churn: Churn{Requests: 4}, TLS: &TLS{CAFile: a.file, ServerName: "localhost"}}, s.target)
-	r, err := g.Run(t.Context(), Window{Rate: 200, Duration: 500 * time.Millisecond})
+	r, err := g.Run(t.Context(), Window{Rate: 50, Duration: 2 * time.Second})
 	require.NoError(t, err)
 	c := r.Total()
 	require.EqualValues(t, 100, c.Scheduled)
@@ -262,7 +268,7 @@ func TestTLSCertificateThatChangesMidRun(t *testing.T) {
 	require.Equal(t, c.HandshakesFailed, c.ConnectFailuresBy.TLS)
 	require.Equal(t, c.ConnectFailuresBy.TLS, c.ConnectFailures)
 	require.EqualValues(t, 8, c.HandshakesFull+c.HandshakesFullBefore)
-	require.Positive(t, c.OverflowDown)
+	require.GreaterOrEqual(t, c.Overflow, int64(100-8*4)) // eight connections of four requests
 
 	_, err = g.Run(t.Context(), Window{Rate: 200, Duration: time.Second})
 	requireTLSError(t, err)
@@ -272,20 +278,23 @@ func TestTLSCertificateThatChangesMidRun(t *testing.T) {
 
 // What handshakes of the warm-up cost is not of the window.
 func TestTLSHandshakesOfTheWarmUp(t *testing.T) {
+	t.Parallel()
 	a := newAuthority(t)
 	_, _, pair := a.leaf("server", false, nil)
 	s := newTLSServer(t, &tls.Config{Certificates: []tls.Certificate{pair}})
 	g := connected(t, Spec{Connections: 20, TLS: &TLS{CAFile: a.file}, Churn: Churn{Requests: 5, Together: true}}, s.target)
-	r, err := g.Run(t.Context(), Window{Rate: 500, WarmUp: 500 * time.Millisecond, Duration: 20 * time.Millisecond})
-	require.NoError(t, err)
-	c := r.Targets[0]
-	require.Zero(t, c.Failed)
-	require.Equal(t, c.HandshakesFull, c.Handshake.Count)
-	require.Greater(t, c.HandshakesFullBefore, int64(20))
-	whole := g.workers[0].tls.cpuNanoseconds() // of these and of those of the window
-	if c.HandshakesFull*4 < c.HandshakesFullBefore {
-		require.Less(t, r.Generator.HandshakeCPUNanoseconds, whole/2)
+	for range 20 { // a busy machine may move the handshakes from one to the other
+		before := g.workers[0].tls.cpuNanoseconds()
+		r, err := g.Run(t.Context(), Window{Rate: 500, WarmUp: 500 * time.Millisecond, Duration: 20 * time.Millisecond})
+		require.NoError(t, err)
+		c := r.Targets[0]
+		require.Equal(t, c.HandshakesFull, c.Handshake.Count)
+		if c.HandshakesFull*4 < c.HandshakesFullBefore {
+			require.Less(t, r.Generator.HandshakeCPUNanoseconds, (g.workers[0].tls.cpuNanoseconds()-before)/2)
+			return
+		}
 	}
+	t.Fatal("no window had its handshakes in the warm-up")
 }
 
 // Files that are wrong are named before anything is opened.
@@ -333,6 +342,7 @@ func TestTLSValidate(t *testing.T) {
 // A handshake that does not end runs into the time-out, and closing the
 // generator does not wait for one.
 func TestTLSHandshakeThatNeverEnds(t *testing.T) {
+	t.Parallel()
 	s := newScript(t, func(_ *script, c net.Conn, in *bufio.Reader, _ int) { io.Copy(io.Discard, in) })
 	g, err := New(Spec{Connections: 4, Timeout: 100 * time.Millisecond, TLS: &TLS{Insecure: true}}, []Target{s.target()})
 	require.NoError(t, err)
@@ -351,6 +361,7 @@ func TestTLSHandshakeThatNeverEnds(t *testing.T) {
 
 // A server that resumes nothing is seen: every handshake is a full one.
 func TestTLSServerWithoutTickets(t *testing.T) {
+	t.Parallel()
 	a := newAuthority(t)
 	_, _, pair := a.leaf("server", false, nil)
 	s := newTLSServer(t, &tls.Config{Certificates: []tls.Certificate{pair}, SessionTicketsDisabled: true})
@@ -364,6 +375,7 @@ func TestTLSServerWithoutTickets(t *testing.T) {
 // No allocation for a request over TLS, in the generator's own process, once
 // each connection has had its first answer.
 func TestTLSRequestsAllocateNothing(t *testing.T) {
+	t.Parallel()
 	a := newAuthority(t)
 	_, _, pair := a.leaf("server", false, nil)
 	s := newTLSServer(t, &tls.Config{Certificates: []tls.Certificate{pair}})

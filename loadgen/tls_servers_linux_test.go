@@ -90,6 +90,7 @@ func churnOverTLS(t *testing.T, address string, o TLS) TargetReport {
 // Against nginx with OpenSSL: what the server logged of each connection is
 // what we counted.
 func TestTLSNginx(t *testing.T) {
+	t.Parallel()
 	bin, err := nginx.Find(t.Context())
 	need.Skip(t, "nginx", err)
 	a := newAuthority(t)
@@ -162,11 +163,11 @@ http {
 
 // Against Envoy with BoringSSL: its own counters are ours.
 func TestTLSEnvoy(t *testing.T) {
+	t.Parallel()
 	a := newAuthority(t)
 	cert, key, _ := a.leaf("server", false, nil)
 	clientCert, clientKey, _ := a.leaf("client", true, nil)
 	for _, release := range []string{"1.36.2", "1.40.0"} {
-		t.Setenv(envoy.EnvBinary, "")
 		bin, err := envoy.Find(envoy.FindOptions{Version: release})
 		need.Skip(t, "envoy", err)
 		dir, address, adminAddress := t.TempDir(), freeAddress(t), freeAddress(t)
@@ -252,6 +253,7 @@ func envoyOverTLS(t *testing.T, address, admin, cert, key, ca string) []byte {
 // A chain with an authority between, and a client that is shown more than the
 // leaf.
 func TestTLSChain(t *testing.T) {
+	t.Parallel()
 	a := newAuthority(t)
 	cert, key := a.between(t)
 	pair, err := tls.LoadX509KeyPair(cert, key)
@@ -275,6 +277,7 @@ func TestTLSChain(t *testing.T) {
 
 // An answer that is cut off is no answer, over TLS too.
 func TestTLSServerClosesMidAnswer(t *testing.T) {
+	t.Parallel()
 	a := newAuthority(t)
 	_, _, pair := a.leaf("server", false, nil)
 	l, err := tls.Listen("tcp", "127.0.0.1:0", &tls.Config{Certificates: []tls.Certificate{pair}})

@@ -18,7 +18,8 @@ type tlsSession struct {
 type sessionPool struct {
 	mu       sync.Mutex
 	sessions []tlsSession
-	asked    int64 // when the first handshake that could bring one was begun
+	asked    bool  // a handshake that could bring one was begun
+	ended    int64 // when the first such had ended
 }
 
 // maxSessions bounds the pool: a server that gives two tickets to each
@@ -62,12 +63,21 @@ func (p *sessionPool) put(s tlsSession) (first bool) {
 // TLS 1.3 with its first answer only (BoringSSL does), so it is not waited for
 // for long: what connects before the first request is then full.
 func (p *sessionPool) firstAlone(now int64) bool {
-	const patience = int64(500e6)
+	const patience = int64(1e9)
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.asked == 0 {
-		p.asked = now
+	if !p.asked {
+		p.asked = true
 		return true
 	}
-	return len(p.sessions) > 0 || now-p.asked > patience
+	return len(p.sessions) > 0 || p.ended > 0 && now-p.ended > patience
+}
+
+// handshakeEnded is told of the end of each handshake, however it was.
+func (p *sessionPool) handshakeEnded(now int64) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.ended == 0 {
+		p.ended = now
+	}
 }

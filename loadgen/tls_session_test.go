@@ -33,13 +33,18 @@ func TestTLSSessionPool(t *testing.T) {
 	require.False(t, ok)
 }
 
-// One handshake goes first; the others wait for its session, but not for long.
+// One handshake goes first; the others wait for its session, but not for long
+// once it has ended.
 func TestTLSFirstHandshakeGoesAlone(t *testing.T) {
-	const start = int64(1_000)
+	const start, long = int64(1_000), int64(1e10)
 	var p sessionPool
 	require.True(t, p.firstAlone(start))
-	require.False(t, p.firstAlone(start+1))
-	require.True(t, p.firstAlone(start+1e9))
+	require.False(t, p.firstAlone(start+long))
+	p.handshakeEnded(start + long)
+	require.False(t, p.firstAlone(start+long+1))
+	p.handshakeEnded(start + 2*long) // of another one
+	require.True(t, p.firstAlone(start+2*long))
+	p.ended = start + 3*long
 	p.put(tlsSession{state: new(tls.ClientSessionState)})
-	require.True(t, p.firstAlone(start+2))
+	require.True(t, p.firstAlone(start+3*long))
 }

@@ -100,6 +100,7 @@ func (h *handshaker) advance(s *shaking) {
 
 func (h *handshaker) finish(s *shaking, conn *tlsConn, err error) {
 	h.slots[s.slot] = nil
+	s.pool.handshakeEnded(h.clock.now())
 	h.mu.Lock()
 	h.ended = append(h.ended, handshakeEnd{s.handshakeOrder, conn, err, h.clock.now() - s.started})
 	h.mu.Unlock()
@@ -113,6 +114,7 @@ func (h *handshaker) giveUp(s *shaking) {
 	}
 	if s.stop != nil {
 		s.stop()
+		s.pool.handshakeEnded(h.clock.now())
 	}
 	h.slots[s.slot] = nil
 	sys.SocketClose(s.fd)

@@ -59,7 +59,7 @@ func TestInterruptedWarmUp(t *testing.T) {
 	t.Parallel()
 	s := newScript(t, answering(okAnswer))
 	g := connected(t, Spec{Connections: 8}, s.target())
-	ctx, cancel := contextWithTimeout(t, 100*time.Millisecond)
+	ctx, cancel := contextWithTimeout(t, 400*time.Millisecond)
 	defer cancel()
 	r, err := g.Run(ctx, Window{Rate: 200, Duration: time.Second, WarmUp: time.Hour})
 	require.Error(t, err)

@@ -33,6 +33,13 @@ func newPair(o Options) (pair, error) {
 	return p, err
 }
 
+// WriteCertificate writes what servers here use into dir, for a server that a
+// test runs itself.
+func WriteCertificate(dir string) (certificate, key string, err error) {
+	p, err := newPair(Options{Dir: dir})
+	return p.certificate, p.key, err
+}
+
 func selfSigned() (certificate, key []byte, err error) {
 	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {

@@ -196,7 +196,7 @@ func (t *table) String() string {
 func shortfalls(tables []*table) string {
 	var b strings.Builder
 	fmt.Fprintln(&b, "## Where the nominal value is not reached")
-	fmt.Fprintln(&b, "\nEvery line marked OFF above, gathered over n and k. A rate shown for comparison (a method this package does not use, or use without what it asks for) is here too.")
+	fmt.Fprintln(&b, "\nEvery line marked OFF above, gathered over n and k. A rate shown for comparison (a method this package does not use, or use without what it asks for) is here too. A search for dependence that finds the dependence of AR(1) rounds is right, and here as well.")
 	fmt.Fprintln(&b, "\n| what | noise | nominal | worst found | at n, k | lines off |")
 	fmt.Fprintln(&b, "|---|---|---|---|---|---|")
 	for _, t := range tables {

@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"path/filepath"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -17,6 +18,9 @@ import (
 )
 
 func main() {
+	if filepath.Base(os.Args[0]) == job.True {
+		return
+	}
 	if os.Getpid() != 1 {
 		fmt.Fprintln(os.Stderr, "this is the init of an emulated machine: run scripts/pmu-test")
 		os.Exit(2)

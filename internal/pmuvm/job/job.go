@@ -6,6 +6,10 @@ package job
 // Job.
 const File = "/jobs.json"
 
+// True is a name under which the first process's program does nothing, for
+// tests that start the command true.
+const True = "true"
+
 // Words on the console. A line of the machine's own begins with Mark.
 const (
 	Mark  = "pmuvm:"
