@@ -41,6 +41,9 @@ func (c *h2Codec) pump() {
 		slot := c.bodyHead
 		s := &c.streams[slot]
 		c.unqueue(slot)
+		if s.sendWindow <= 0 { // SETTINGS have taken it meanwhile; space brings it back
+			continue
+		}
 		unit := int64(len(c.opt.body))
 		within := s.position % unit
 		n := min(h2MaxFrame, unit-within, s.released-s.position, s.sendWindow, c.sendWindow)

@@ -145,6 +145,30 @@ func TestH2BodiesTakeTurns(t *testing.T) {
 	require.EqualValues(t, -1, p.c.bodyTail)
 }
 
+// A body that waits for the connection's window loses its own meanwhile: to
+// nothing, or to less.
+func TestH2WaitingBodyLosesItsWindow(t *testing.T) {
+	for _, window := range []uint32{h2DefaultWindow, 0} {
+		o := testOptions()
+		o.body, o.bodies = make([]byte, 100_000), 1
+		p := newH2Pair(t, o, http2.Setting{ID: http2.SettingInitialWindowSize, Val: 1 << 20})
+		_, stream := p.start()
+		ends, bodies := map[uint32]int{}, map[uint32][]byte{}
+		p.body(ends, bodies)
+		require.Len(t, bodies[stream], h2DefaultWindow)
+		p.framer.WriteSettings(http2.Setting{ID: http2.SettingInitialWindowSize, Val: window})
+		p.framer.WriteWindowUpdate(0, 1000)
+		require.NoError(t, p.receive())
+		require.Empty(t, p.body(ends, bodies))
+		p.framer.WriteSettings(http2.Setting{ID: http2.SettingInitialWindowSize, Val: 1 << 20})
+		p.framer.WriteWindowUpdate(0, 1<<20)
+		require.NoError(t, p.receive())
+		p.body(ends, bodies)
+		require.Len(t, bodies[stream], 100_000)
+		require.Equal(t, 1, ends[stream])
+	}
+}
+
 // An answer that is whole before the body has gone ends the request; the
 // stream is reset, and its late frames harm nobody.
 func TestH2AnswerBeforeTheBodyIsSent(t *testing.T) {
