@@ -30,15 +30,13 @@ func (b builder) suites(ctx context.Context) (programs, []job.Job, error) {
 		b.test(ctx, p, "/counters.test", "./counters", ""),
 		b.test(ctx, p, "/pmuvm.test", "./internal/pmuvm", ""),
 		b.test(ctx, p, "/sys.test", "./internal/sys", ""),
-		b.test(ctx, p, "/procfs.test", "./internal/procfs", ""),
 		b.test(ctx, p, "/pinning.test", "./pinning", ""),
 	}
 	var jobs []job.Job
 	for _, more := range [][]job.Job{
-		countersJob("counters", "/counters.test"),
+		countersJob("counters", "/counters.test", countersTests),
 		testJob("quickstart", "/pmuvm.test", "^TestPMUQuickstart$", nil, "-test.short"),
 		testJob("sys", "/sys.test", "^Test", nil),
-		testJob("procfs", "/procfs.test", "^Test", nil),
 		testJob("pinning", "/pinning.test", "^Test", nil),
 	} {
 		jobs = append(jobs, more...)

@@ -28,7 +28,7 @@ pmuvm: all done
 [    2.520495] reboot: Power down
 `
 
-func jobs() []job.Job { return countersJob("counters", "/counters.test") }
+func jobs() []job.Job { return countersJob("counters", "/counters.test", hardwareTests) }
 
 func TestVerdict(t *testing.T) {
 	require.NoError(t, parse(good).verdict(jobs()))

@@ -99,14 +99,17 @@ func testJob(name, path, pattern string, cpus []int, args ...string) []job.Job {
 	}
 }
 
-// countersTests are those that need hardware counters, and those that ask the
-// kernel how it counts.
-const countersTests = "^Test(PMU|Probe|Cycles|EveryThread|NoInheritance|ChildProcesses|Exec|Errno|OpenAllOrNothing)"
+// Tests of package counters: those that need hardware counters, which faults are
+// tried on, and with them those that ask the kernel how it counts.
+const (
+	hardwareTests = "^TestPMU"
+	countersTests = "^Test(PMU|Probe|Cycles|EveryThread|NoInheritance|ChildProcesses|Exec|Errno|OpenAllOrNothing)"
+)
 
 // countersJob runs the tests of package counters. What they move to other CPUs
 // they move themselves.
-func countersJob(name, path string, args ...string) []job.Job {
-	return testJob(name, path, countersTests, []int{0}, args...)
+func countersJob(name, path, pattern string, args ...string) []job.Job {
+	return testJob(name, path, pattern, []int{0}, args...)
 }
 
 func moduleRoot() (string, error) {

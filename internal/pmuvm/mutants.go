@@ -43,7 +43,7 @@ func (o options) runMutants(ctx context.Context, b builder) error {
 		if err := b.test(ctx, p, at, "./counters", overlay); err != nil {
 			return fmt.Errorf("mutant %s: %w", m.name, err)
 		}
-		jobs = append(jobs, countersJob(m.name, at, "-test.short")...)
+		jobs = append(jobs, countersJob(m.name, at, hardwareTests, "-test.short")...)
 	}
 	var said bytes.Buffer
 	text, err := o.boot(ctx, b.dir, p, jobs, &said)
@@ -70,7 +70,7 @@ func judgeMutants(t transcript) error {
 			continue
 		}
 		if m.name == noFault.name {
-			errs = append(errs, t.verdict(countersJob(m.name, "")))
+			errs = append(errs, t.verdict(countersJob(m.name, "", "")))
 			for _, name := range o.listed {
 				dull[name] = true
 			}
