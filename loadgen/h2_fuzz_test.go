@@ -19,6 +19,7 @@ func FuzzH2Feed(f *testing.F) {
 	f.Add(pieces(settings, appendH2Header(nil, 8, h2FrameGoAway, 0, 0), []byte{0, 0, 0, 1, 0, 0, 0, 0}, head, body), uint16(9), uint16(27))
 	f.Add(pieces(settings, appendH2Reset(nil, 5, h2RefusedStream), appendH2Window(nil, 1, 9), appendH2Window(nil, 0, 100), appendH2Header(nil, 0, 0xee, 0, 1)), uint16(9), uint16(27))
 	f.Add(pieces(appendH2Header(nil, 12, h2FrameSettings, 0, 0), appendH2Setting(appendH2Setting(nil, 1, 0), 4, 1), head), uint16(9), uint16(27))
+	f.Add(pieces(settings, appendH2Header(nil, 6, h2FrameSettings, 0, 0), appendH2Setting(nil, h2SettingInitialWindow, 0), appendH2Window(nil, 0, 1000)), uint16(9), uint16(27))
 	fuzzBody := make([]byte, 17_000) // more than a frame
 	f.Fuzz(func(t *testing.T, in []byte, a, b uint16) {
 		play := func(cuts ...int) string {
