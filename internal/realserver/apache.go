@@ -44,6 +44,10 @@ func StartApache(ctx context.Context, o Options) (*Server, error) {
 	if _, err := write(o, "htdocs/body", o.body()); err != nil {
 		return nil, err
 	}
+	// Apache listens before it opens its log.
+	if _, err := write(o, accessLog, nil); err != nil {
+		return nil, err
+	}
 	config, err := write(o, "apache.conf", fmt.Appendf(nil, apacheConfig, o.Dir, modules, s.Plain, s.H2C, s.TLS, tls.certificate, tls.key))
 	if err != nil {
 		return nil, err
@@ -112,8 +116,8 @@ Listen %[5]s https
 const accessLog = "access.log"
 
 // apacheRequests counts the lines of the access log, of which each is a status.
-// Total Accesses of mod_status is no exact count: with HTTP/2 it was seen to stay
-// below, for good (httpd 2.4.71).
+// mod_http2 writes it when it cleans a stream up, which for the last streams of
+// a connection can be at its end.
 func apacheRequests(path string) (int64, error) {
 	raw, err := os.ReadFile(path)
 	if err != nil {

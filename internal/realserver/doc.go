@@ -19,9 +19,10 @@
 // Requests is the server's own count of requests since its start, of all
 // ports, without the questions for it: stub_status of nginx, the counters of
 // Envoy's admin interface, the request count of HAProxy's frontend from its
-// stats socket, the lines of Apache's access log (see apacheRequests). Servers
-// count at different moments: nginx, Envoy and HAProxy when a request begins,
-// Apache a moment after the answer.
+// stats socket, the lines of Apache's access log. Servers count at different
+// moments: nginx, Envoy and HAProxy when a request begins, Apache a moment after
+// the answer, and for the last requests of a connection of HTTP/2 when that has
+// ended. So close connections, and then wait for the count to be reached.
 //
 // # Finding
 //

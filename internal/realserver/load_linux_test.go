@@ -81,6 +81,7 @@ func loadOne(ctx context.Context, t *testing.T, s *Server, target loadgen.Target
 	require.Zero(t, c.Failed+c.Overflow+c.InFlightAtEnd+c.Resent, "%+v", c)
 	require.Zero(t, c.ConnectionsClosed+c.ConnectFailures+c.ProtocolErrors+c.Unsolicited, "%+v", c)
 	require.EqualValues(t, c.Completed*1000, c.BodyBytes)
+	require.NoError(t, g.Close()) // Apache counts the last ones then
 	var served int64
 	for deadline := time.Now().Add(10 * time.Second); time.Now().Before(deadline) && served < c.Completed; time.Sleep(10 * time.Millisecond) {
 		after, err := s.Requests(ctx)
