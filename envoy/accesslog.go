@@ -40,6 +40,18 @@ func JSONAccessLog(path string, fields map[string]string) Change {
 	})
 }
 
+// StdoutAccessLog is JSONAccessLog to standard output, as containers have it;
+// Start puts that into the process's log file. Proof, period and fields are
+// those of JSONAccessLog.
+func StdoutAccessLog(fields map[string]string) Change {
+	if fields == nil {
+		fields = JSONAccessLogFields()
+	}
+	return accessLog("stdout access log (JSON)", "stdout", "stream.v3.StdoutAccessLog", map[string]any{
+		"log_format": map[string]any{"json_format": maps.Clone(fields)},
+	})
+}
+
 // JSONAccessLogFields are the fields of JSONAccessLog's default, 15 of them:
 // what Envoy's default text format says about a request, by name.
 func JSONAccessLogFields() map[string]string {
@@ -63,12 +75,15 @@ func JSONAccessLogFields() map[string]string {
 }
 
 func fileAccessLog(name string, config map[string]any) Change {
-	config["@type"] = "type.googleapis.com/envoy.extensions.access_loggers.file.v3.FileAccessLog"
+	return accessLog(name, "file", "file.v3.FileAccessLog", config)
+}
+
+func accessLog(name, logger, message string, config map[string]any) Change {
 	return Change{
 		Name: name,
 		Ops: []Op{Append(accessLogPath, map[string]any{
-			"name":         "envoy.access_loggers.file",
-			"typed_config": config,
+			"name":         "envoy.access_loggers." + logger,
+			"typed_config": typed("envoy.extensions.access_loggers."+message, config),
 		})},
 		Proof: []Expect{
 			{Stat: "filesystem.write_buffered", Is: IsRequests},

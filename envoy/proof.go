@@ -14,8 +14,12 @@ const (
 
 // Expect is one counter that shows a setting at work.
 type Expect struct {
-	Stat string `json:"stat"` // whole name, such as "filesystem.write_buffered"
-	Is   string `json:"is"`   // IsRequests, IsPositive or IsZero
+	// Stat is a whole name, such as "filesystem.write_buffered". A * in it
+	// stands for any text: the growth of all counters that fit is added up, and
+	// one must.
+	Stat string `json:"stat"`
+	// Is is IsRequests, IsPositive or IsZero.
+	Is string `json:"is"`
 }
 
 // ProofError lists what did not hold.
@@ -32,7 +36,7 @@ func (e *ProofError) Error() string {
 func CheckProof(proof []Expect, d StatsDelta, requests int64) error {
 	var failed []string
 	for _, e := range proof {
-		got, ok := d.Counter(e.Stat)
+		got, ok := e.growth(d)
 		var want bool
 		switch e.Is {
 		case IsRequests:
@@ -64,7 +68,7 @@ func CheckProof(proof []Expect, d StatsDelta, requests int64) error {
 func CheckProofAbsent(proof []Expect, d StatsDelta) error {
 	var failed []string
 	for _, e := range proof {
-		if got, ok := d.Counter(e.Stat); ok && got != 0 && e.Is != IsZero {
+		if got, ok := e.growth(d); ok && got != 0 && e.Is != IsZero {
 			failed = append(failed, fmt.Sprintf("%s grew by %d in an arm without the setting, want 0", e.Stat, got))
 		}
 	}
@@ -72,6 +76,40 @@ func CheckProofAbsent(proof []Expect, d StatsDelta) error {
 		return &ProofError{Failed: failed}
 	}
 	return nil
+}
+
+// growth adds up the counters that the name fits; false if there is none.
+func (e Expect) growth(d StatsDelta) (sum int64, ok bool) {
+	pieces := strings.Split(e.Stat, "*")
+	if len(pieces) == 1 {
+		return d.Counter(e.Stat)
+	}
+	for name, n := range d.Counters {
+		if fits(name, pieces) {
+			sum, ok = sum+n, true
+		}
+	}
+	return sum, ok
+}
+
+// fits reports whether name is the pieces with some text between each two.
+func fits(name string, pieces []string) bool {
+	rest, ok := strings.CutPrefix(name, pieces[0])
+	if !ok {
+		return false
+	}
+	last := len(pieces) - 1
+	for _, piece := range pieces[1:last] {
+		if rest == "" {
+			return false
+		}
+		i := strings.Index(rest[1:], piece)
+		if i < 0 {
+			return false
+		}
+		rest = rest[1+i+len(piece):]
+	}
+	return len(rest) > len(pieces[last]) && strings.HasSuffix(rest, pieces[last])
 }
 
 func (e Expect) wanted(requests int64) string {
