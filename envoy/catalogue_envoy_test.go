@@ -211,6 +211,7 @@ func TestCatalogue(t *testing.T) {
 					require.NoError(t, err)
 					require.NotEmpty(t, declared)
 					require.NoError(t, envoy.CheckEffective(declared, differ))
+					require.Error(t, envoy.CheckEffective(declared, nil), "the dump proves nothing")
 				})
 			}
 		})

@@ -310,7 +310,7 @@ func TestProcessThatIsKilled(t *testing.T) {
 	require.NoError(t, proc.Stop())
 }
 
-// Twenty starts and stops in one directory, whose address file is stale from
+// Fifty starts and stops in one directory, whose address file is stale from
 // the second on: no process, no shared memory, no temporary file is left, and
 // the run directory has the same four files.
 func TestStartsAndStopsLeaveNothing(t *testing.T) {
@@ -325,7 +325,7 @@ func TestStartsAndStopsLeaveNothing(t *testing.T) {
 	ledger, err := child.OpenLedger(t.TempDir())
 	require.NoError(t, err)
 	var took []time.Duration
-	for range 20 {
+	for range 50 {
 		begin := time.Now()
 		proc, err := envoy.Start(context.Background(), envoy.StartOptions{Binary: bin, Proxy: p, Vars: vars, Dir: dir, Ledger: ledger})
 		require.NoError(t, err)
@@ -352,5 +352,44 @@ func TestStartsAndStopsLeaveNothing(t *testing.T) {
 	}
 	require.Equal(t, []string{"access.log", "admin.txt", "bootstrap.json", "envoy.log"}, names)
 	slices.Sort(took)
-	t.Logf("start to ready: median %v, slowest %v", took[10], took[19])
+	t.Logf("start to ready: median %v, slowest %v", took[25], took[49])
+}
+
+// Four at once: each serves at a port of its own, and all of them go.
+func TestFourAtOnce(t *testing.T) {
+	bin, vars := find(t, "1.40.0"), origin(t)
+	var running []*envoy.Process
+	addresses := map[string]bool{}
+	for i := range 4 {
+		p := start(t, bin, "arm "+strconv.Itoa(i), envoy.Proxy{Bootstrap: envoy.MustParse(baseYAML)}, vars)
+		running = append(running, p)
+		addresses[p.Address()], addresses[p.Admin().Address()] = true, true
+	}
+	require.Len(t, addresses, 8)
+	for _, p := range running {
+		request(t, p.Address(), 10)
+	}
+	for _, p := range running {
+		require.NoError(t, p.Stop())
+		gone(t, p.Pid())
+	}
+}
+
+// Start to ready, stop not counted: ready-ms is the median.
+func BenchmarkStartToReady(b *testing.B) {
+	bin, vars := find(b, "1.40.0"), origin(b)
+	var took []time.Duration
+	for b.Loop() {
+		begin := time.Now()
+		p, err := envoy.Start(context.Background(), envoy.StartOptions{
+			Binary: bin, Proxy: envoy.Proxy{Bootstrap: envoy.MustParse(baseYAML)}, Vars: vars, Dir: b.TempDir(),
+		})
+		require.NoError(b, err)
+		took = append(took, time.Since(begin))
+		b.StopTimer()
+		require.NoError(b, p.Stop())
+		b.StartTimer()
+	}
+	slices.Sort(took)
+	b.ReportMetric(float64(took[len(took)/2].Microseconds())/1000, "ready-ms")
 }
