@@ -35,6 +35,7 @@ type command struct {
 func commands() []command {
 	return []command{
 		{"load", "load a server at an exact rate and say whether the load was what was asked", load},
+		{"doctor", "say what this machine can measure, and why not more", doctorCommand},
 		{generatorCommand, "", generator},
 	}
 }
