@@ -41,48 +41,35 @@ func startHelper(ctx context.Context, s helperSpec) (_ *helper, err error) {
 	if err != nil {
 		return nil, fmt.Errorf("find this program to start its %s: %w", s.name, err)
 	}
-	stdinR, stdinW, err := os.Pipe()
-	if err != nil {
-		return nil, err
-	}
-	stdoutR, stdoutW, err := os.Pipe()
-	if err != nil {
-		stdinR.Close()
-		stdinW.Close()
-		return nil, err
-	}
-	h := &helper{in: stdinW, raw: stdoutR, out: bufio.NewReaderSize(stdoutR, 1<<16)}
-	defer func() {
-		stdinR.Close()
-		stdoutW.Close()
-		if err != nil {
-			h.Stop(0)
-		}
-	}()
 	stderr, err := os.Create(filepath.Join(s.dir, fileStem(s.name)+".stderr"))
 	if err != nil {
 		return nil, err
 	}
 	defer stderr.Close()
-	h.stderr = stderr.Name()
 	config, err := json.Marshal(s.config)
 	if err != nil {
 		return nil, err
 	}
-	h.Process, err = child.Start(ctx, child.Spec{
+	p, in, out, err := child.StartPiped(ctx, child.Spec{
 		Name: s.name, Path: self, Dir: s.dir, Ledger: s.ledger,
-		Env:   append(helperEnviron(), helperEnv+"="+s.helper, helperConfigEnv+"="+string(config)),
-		Stdin: stdinR, Stdout: stdoutW, Stderr: stderr,
+		Env:    append(helperEnviron(), helperEnv+"="+s.helper, helperConfigEnv+"="+string(config)),
+		Stderr: stderr,
 	})
 	if err != nil {
 		return nil, err
 	}
+	h := &helper{Process: p, stderr: stderr.Name(), in: in, raw: out, out: bufio.NewReaderSize(out, 1<<16)}
+	defer func() {
+		if err != nil {
+			h.Stop(0)
+		}
+	}()
 	if s.hold != nil {
-		if err := s.hold(h.Pid()); err != nil {
+		if err = s.hold(h.Pid()); err != nil {
 			return nil, err
 		}
 	}
-	if err := h.Release(); err != nil {
+	if err = h.Release(); err != nil {
 		return nil, err
 	}
 	return h, nil
@@ -102,11 +89,8 @@ func helperEnviron() []string {
 
 // Stop ends the helper, by force after the grace, and closes its pipes.
 func (h *helper) Stop(grace time.Duration) error {
-	var err error
 	h.in.Close()
-	if h.Process != nil {
-		err = h.Process.Stop(grace)
-	}
+	err := h.Process.Stop(grace)
 	h.raw.Close()
 	return err
 }

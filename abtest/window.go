@@ -232,14 +232,9 @@ func overflowReason(load loadgen.TargetReport) string {
 }
 
 func failureKinds(load loadgen.TargetReport) map[string]int64 {
-	kinds := map[string]int64{}
-	for kind, n := range map[string]int64{
-		"status": load.FailedBy.Status, "body": load.FailedBy.Body, "framing": load.FailedBy.Framing, "closed": load.FailedBy.Closed,
-		"lost": load.FailedBy.Lost, "timeout": load.FailedBy.Timeout, "in flight at the end": load.InFlightAtEnd,
-	} {
-		if n > 0 {
-			kinds[kind] = n
-		}
+	kinds := load.FailedBy.ByClass()
+	if load.InFlightAtEnd > 0 {
+		kinds["in flight at the end"] = load.InFlightAtEnd
 	}
 	return kinds
 }

@@ -111,6 +111,18 @@ func (f *Failures) of(class failure) *int64 {
 	return [failures]*int64{&f.Status, &f.Body, &f.Framing, &f.Closed, &f.Lost, &f.Timeout, &f.Reset, &f.GRPC}[class]
 }
 
+// ByClass is the classes that there were, by the names that the JSON has.
+func (f Failures) ByClass() map[string]int64 {
+	names := [failures]string{"status", "body", "framing", "closed", "lost", "timeout", "reset", "grpc"}
+	by := map[string]int64{}
+	for class, name := range names {
+		if n := *f.of(failure(class)); n > 0 {
+			by[name] = n
+		}
+	}
+	return by
+}
+
 // Total is the sum over the classes.
 func (f Failures) Total() int64 {
 	return f.Status + f.Body + f.Framing + f.Closed + f.Lost + f.Timeout + f.Reset + f.GRPC

@@ -17,10 +17,9 @@ import (
 
 // hierarchy is where cpusets can be made.
 type hierarchy struct {
-	version    int
-	mountPoint string // where it is mounted
-	mountRoot  string // the cgroup that is mounted there
-	parent     string // directory in which sets are made
+	version int
+	mount   procfs.Mount // its mount point resolved
+	parent  string       // directory in which sets are made
 }
 
 func (p *Placement) findHierarchy() (hierarchy, error) {
@@ -36,8 +35,8 @@ func (p *Placement) findHierarchy() (hierarchy, error) {
 		if m.FSType != "cgroup" || !m.Has("cpuset") {
 			continue
 		}
-		h := hierarchy{version: 1, mountRoot: m.Root}
-		if h.mountPoint, err = p.fs.Resolve(m.MountPoint); err != nil {
+		h := hierarchy{version: 1, mount: m}
+		if h.mount.MountPoint, err = p.fs.Resolve(m.MountPoint); err != nil {
 			return hierarchy{}, err
 		}
 		if h.parent, err = h.dir(cgroups); err != nil {
@@ -49,13 +48,13 @@ func (p *Placement) findHierarchy() (hierarchy, error) {
 		if m.FSType != "cgroup2" {
 			continue
 		}
-		h := hierarchy{version: 2, mountRoot: m.Root}
-		if h.mountPoint, err = p.fs.Resolve(m.MountPoint); err != nil {
+		h := hierarchy{version: 2, mount: m}
+		if h.mount.MountPoint, err = p.fs.Resolve(m.MountPoint); err != nil {
 			return hierarchy{}, err
 		}
 		// Only below the top: a cgroup with processes cannot hand controllers
 		// to children, and this process is in one.
-		h.parent = h.mountPoint
+		h.parent = h.mount.MountPoint
 		handed, err := os.ReadFile(filepath.Join(h.parent, "cgroup.subtree_control"))
 		if err != nil {
 			return hierarchy{}, err
@@ -74,15 +73,7 @@ func (h hierarchy) dir(cgroups []procfs.Cgroup) (string, error) {
 		if h.version == 2 && c.Hierarchy != 0 || h.version == 1 && !contains(c.Controllers, "cpuset") {
 			continue
 		}
-		path := c.Path
-		if h.mountRoot != "/" { // only a part of the hierarchy is mounted
-			rest, ok := strings.CutPrefix(path, h.mountRoot)
-			if !ok || rest != "" && rest[0] != '/' {
-				return "", fmt.Errorf("the cgroup %s lies outside of what is mounted at %s", path, h.mountPoint)
-			}
-			path = rest
-		}
-		return filepath.Join(h.mountPoint, path), nil
+		return h.mount.Dir(c.Path)
 	}
 	return "", errors.New("the process is in no cpuset")
 }

@@ -11,8 +11,8 @@
 // changes nothing. Its exit status is its verdict: 0 can measure, 1 CPU time
 // only and not cycles, 2 cannot measure.
 //
-// tare without a
-// command lists the commands, and tare COMMAND -h the flags of one.
+// tare without a command lists the commands, and tare COMMAND -h the flags of
+// one.
 //
 // # Exit status of load
 //

@@ -23,41 +23,23 @@ type process struct {
 }
 
 // startGenerator starts it on the given CPUs; none = any.
-func startGenerator(ctx context.Context, cpus []int) (_ *process, err error) {
+func startGenerator(ctx context.Context, cpus []int) (*process, error) {
 	self, err := os.Executable()
 	if err != nil {
 		return nil, fmt.Errorf("find this program to start its generator: %w", err)
 	}
-	stdin, in, err := os.Pipe()
-	if err != nil {
-		return nil, err
-	}
-	out, stdout, err := os.Pipe()
-	if err != nil {
-		stdin.Close()
-		in.Close()
-		return nil, err
-	}
-	p := &process{in: in, out: out}
-	defer func() {
-		stdin.Close()
-		stdout.Close()
-		if err != nil {
-			p.end()
-		}
-	}()
-	p.Process, err = child.Start(ctx, child.Spec{
+	p := &process{}
+	p.Process, p.in, p.out, err = child.StartPiped(ctx, child.Spec{
 		Name: "generator", Path: self, Args: []string{generatorCommand}, Affinity: cpus,
-		Env:   generatorEnvironment(),
-		Stdin: stdin, Stdout: stdout, Stderr: os.Stderr,
+		Env: generatorEnvironment(), Stderr: os.Stderr,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("start the generator: %w", err)
 	}
 	if err := p.Release(); err != nil {
-		return nil, fmt.Errorf("start the generator: %w", err)
+		return nil, errors.Join(fmt.Errorf("start the generator: %w", err), p.end())
 	}
-	p.Remote = loadgen.NewRemote(in, out)
+	p.Remote = loadgen.NewRemote(p.in, p.out)
 	return p, nil
 }
 
@@ -80,9 +62,7 @@ func (p *process) end() error {
 		err = p.Remote.Close() // closes in too
 	}
 	p.in.Close()
-	if p.Process != nil {
-		err = errors.Join(err, p.Process.Stop(generatorGrace))
-	}
+	err = errors.Join(err, p.Process.Stop(generatorGrace))
 	p.out.Close()
 	return err
 }

@@ -218,8 +218,8 @@ func (m Machine) memory() []Fact {
 	switch {
 	case m.SwapErr != nil:
 		facts = append(facts, unknown("swap", m.SwapErr, "Whether memory can be swapped is not known.", ""))
-	case m.Swap.TotalBytes > 0:
-		facts = append(facts, Fact{"swap", fmt.Sprintf("%.1f GiB", float64(m.Swap.TotalBytes)/(1<<30)), Note, "A proxy that is swapped out pays for coming back.", "swapoff -a"})
+	case m.SwapBytes > 0:
+		facts = append(facts, Fact{"swap", fmt.Sprintf("%.1f GiB", float64(m.SwapBytes)/(1<<30)), Note, "A proxy that is swapped out pays for coming back.", "swapoff -a"})
 	default:
 		facts = append(facts, Fact{"swap", "none", Fine, "", ""})
 	}

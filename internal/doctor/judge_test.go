@@ -107,7 +107,7 @@ func TestNotesOfAnUntunedMachine(t *testing.T) {
 	m.Host.Virtualisation, m.Host.ClockSource = "KVM", "hpet"
 	m.Watch.StealNanoseconds = map[int]int64{m.Plan.Proxy.CPUs()[0]: 50e6}
 	m.Watch.BusyNanoseconds[m.Plan.Proxy.CPUs()[0]] = 300e6
-	m.Quota, m.Swap = Quota{Cgroup: "/sys/fs/cgroup/pod", CPUs: 1.5}, Swap{TotalBytes: 1 << 30}
+	m.Quota, m.SwapBytes = Quota{Cgroup: "/sys/fs/cgroup/pod", CPUs: 1.5}, 1<<30
 	r := Judge(m)
 	require.Equal(t, 0, r.Exit)
 	for id, value := range map[string]string{

@@ -47,13 +47,14 @@ func readQuota(fs procfs.FS) (Quota, error) {
 		if i < 0 {
 			continue
 		}
-		top, err := fs.Resolve(m.MountPoint)
+		if m.MountPoint, err = fs.Resolve(m.MountPoint); err != nil {
+			return Quota{}, err
+		}
+		dir, err := m.Dir(cgroups[i].Path)
 		if err != nil {
 			return Quota{}, err
 		}
-		// In a cgroup namespace the mount shows only what is below its root.
-		below := strings.TrimPrefix(cgroups[i].Path, strings.TrimSuffix(m.Root, "/"))
-		for dir := filepath.Join(top, below); ; dir = filepath.Dir(dir) {
+		for ; ; dir = filepath.Dir(dir) {
 			cpus, err := quotaOf(dir, v2)
 			if err != nil {
 				return Quota{}, err
@@ -61,7 +62,7 @@ func readQuota(fs procfs.FS) (Quota, error) {
 			if cpus > 0 && (tightest.CPUs == 0 || cpus < tightest.CPUs) {
 				tightest = Quota{Cgroup: dir, CPUs: cpus}
 			}
-			if len(dir) <= len(top) {
+			if len(dir) <= len(m.MountPoint) {
 				break
 			}
 		}
@@ -120,23 +121,4 @@ func parseCPUMax(s string) (float64, error) {
 		return 0, fmt.Errorf("cpu.max is %q, want a quota and a period", s)
 	}
 	return float64(quota) / float64(period), nil
-}
-
-// Swap is the space that memory can be swapped to, in bytes.
-type Swap struct{ TotalBytes int64 }
-
-func readSwap(fs procfs.FS) (Swap, error) {
-	s, err := fs.ReadProc("meminfo")
-	if err != nil {
-		return Swap{}, err
-	}
-	m, err := procfs.ParseMeminfo(s)
-	if err != nil {
-		return Swap{}, err
-	}
-	total, ok := m["SwapTotal"]
-	if !ok {
-		return Swap{}, errors.New("meminfo has no SwapTotal")
-	}
-	return Swap{TotalBytes: total}, nil
 }

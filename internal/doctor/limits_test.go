@@ -82,11 +82,3 @@ func FuzzCPUMax(f *testing.F) {
 		require.True(t, err != nil || cpus >= 0)
 	})
 }
-
-func TestSwap(t *testing.T) {
-	s, err := readSwap(tree(t, map[string]string{"proc/meminfo": "MemTotal: 100 kB\nSwapTotal: 8 kB\n"}))
-	require.NoError(t, err)
-	require.EqualValues(t, 8192, s.TotalBytes)
-	_, err = readSwap(tree(t, map[string]string{"proc/meminfo": "MemTotal: 100 kB\n"}))
-	require.Error(t, err)
-}

@@ -10,6 +10,7 @@ import (
 	"github.com/tareperf/tare/counters"
 	"github.com/tareperf/tare/envoy"
 	"github.com/tareperf/tare/gate"
+	"github.com/tareperf/tare/internal/child"
 	"github.com/tareperf/tare/internal/nginx"
 	"github.com/tareperf/tare/internal/procfs"
 	"github.com/tareperf/tare/pinning"
@@ -38,8 +39,9 @@ type Machine struct {
 
 	Quota    Quota // of the cgroups this process is in
 	QuotaErr error
-	Swap     Swap
-	SwapErr  error
+
+	SwapBytes int64 // space to swap to
+	SwapErr   error
 
 	Envoy    envoy.Binary
 	EnvoyErr error
@@ -71,7 +73,7 @@ func Examine(ctx context.Context, o Options) (Machine, error) {
 	m.CyclesErr = counters.Probe(counters.Cycles)
 	m.Placement, m.PlacementErr = m.place(o.FS)
 	m.Quota, m.QuotaErr = readQuota(o.FS)
-	m.Swap, m.SwapErr = readSwap(o.FS)
+	m.SwapBytes, m.SwapErr = o.FS.SwapTotalBytes()
 	m.Envoy, m.EnvoyErr = envoy.Find(envoy.FindOptions{})
 	m.Nginx, m.NginxErr = nginx.Find(ctx)
 	m.look(ctx, o)
@@ -79,12 +81,22 @@ func Examine(ctx context.Context, o Options) (Machine, error) {
 }
 
 // place makes the plan's cpusets and removes them again: whether they can be
-// made no file tells.
+// made no file tells. They are in the ledger, so that the next run of anything
+// clears what a kill in between would leave.
 func (m *Machine) place(fs procfs.FS) (method string, err error) {
 	if m.PlanErr != nil {
 		return "", errors.New("there is no plan to try")
 	}
-	p, err := pinning.Apply(m.Plan, pinning.ApplyOptions{FS: fs, LeaveHarness: true})
+	dir, err := child.StateDir()
+	if err != nil {
+		return "", err
+	}
+	ledger, err := child.OpenLedger(dir)
+	if err != nil {
+		return "", err
+	}
+	defer func() { err = errors.Join(err, ledger.Close()) }()
+	p, err := pinning.Apply(m.Plan, pinning.ApplyOptions{FS: fs, Ledger: ledger, LeaveHarness: true})
 	if err != nil {
 		return "", err
 	}

@@ -117,25 +117,14 @@ func (r *rig) startServer(ctx context.Context, start func(context.Context, reals
 // startSelf runs this program again in a role, with pipes to its standard input
 // and output.
 func (r *rig) startSelf(ctx context.Context, role string, cpu int, args ...string) (in, out *os.File, p *child.Process, err error) {
-	theirIn, in, err := os.Pipe()
+	p, in, out, err = child.StartPiped(ctx, child.Spec{
+		Name: role, Path: r.self, Args: args, Env: append(os.Environ(), roleVariable+"="+role), Stderr: os.Stderr, Affinity: []int{cpu},
+	})
 	if err != nil {
 		return nil, nil, nil, err
 	}
-	defer theirIn.Close()
-	out, theirOut, err := os.Pipe()
-	if err != nil {
-		return nil, nil, nil, errors.Join(err, in.Close())
-	}
-	defer theirOut.Close()
-	p, err = child.Start(ctx, child.Spec{
-		Name: role, Path: r.self, Args: args, Env: append(os.Environ(), roleVariable+"="+role),
-		Stdin: theirIn, Stdout: theirOut, Stderr: os.Stderr, Affinity: []int{cpu},
-	})
-	if err == nil {
-		err = p.Release()
-	}
-	if err != nil {
-		return nil, nil, nil, errors.Join(err, in.Close(), out.Close())
+	if err := p.Release(); err != nil {
+		return nil, nil, nil, errors.Join(err, in.Close(), p.Stop(0), out.Close())
 	}
 	return in, out, p, nil
 }

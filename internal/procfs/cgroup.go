@@ -3,6 +3,7 @@ package procfs
 import (
 	"fmt"
 	"os"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -20,6 +21,21 @@ type Mount struct {
 
 // Has reports whether the super options hold one by this exact name.
 func (m Mount) Has(option string) bool { return slices.Contains(m.SuperOptions, option) }
+
+// Dir is the directory of a cgroup of this hierarchy, by its path in
+// /proc/PID/cgroup. Only a part of a hierarchy may be mounted (in containers);
+// a cgroup outside of it has no directory.
+func (m Mount) Dir(cgroup string) (string, error) {
+	path := cgroup
+	if m.Root != "/" {
+		rest, ok := strings.CutPrefix(path, m.Root)
+		if !ok || rest != "" && rest[0] != '/' {
+			return "", fmt.Errorf("the cgroup %s lies outside of what is mounted at %s", cgroup, m.MountPoint)
+		}
+		path = rest
+	}
+	return filepath.Join(m.MountPoint, path), nil
+}
 
 // Mounts reads the mounts that a process sees.
 func (fs FS) Mounts(pid int) ([]Mount, error) {

@@ -46,3 +46,18 @@ func FuzzParseMounts(f *testing.F) {
 	f.Add("33 31 0:30 / /sys/fs/cgroup/cpuacct rw,relatime - cgroup cgroup rw,cpuacct\n")
 	f.Fuzz(func(t *testing.T, s string) { _, _ = ParseMounts(s) })
 }
+
+func TestDirOfACgroup(t *testing.T) {
+	for _, c := range []struct{ root, cgroup, want string }{
+		{"/", "/", "/sys/fs/cgroup"},
+		{"/", "/pod/box", "/sys/fs/cgroup/pod/box"},
+		{"/docker/x", "/docker/x", "/sys/fs/cgroup"},
+		{"/docker/x", "/docker/x/y", "/sys/fs/cgroup/y"},
+		{"/docker/x", "/docker/xy", ""},
+		{"/docker/x", "/", ""},
+	} {
+		dir, err := Mount{Root: c.root, MountPoint: "/sys/fs/cgroup"}.Dir(c.cgroup)
+		require.Equal(t, c.want, dir)
+		require.Equal(t, c.want == "", err != nil, "%+v: %v", c, err)
+	}
+}

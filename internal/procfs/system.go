@@ -50,7 +50,12 @@ func ParseCPUInfo(s string) (CPUModel, error) {
 }
 
 // MemoryTotalBytes reads the memory of the host.
-func (fs FS) MemoryTotalBytes() (int64, error) {
+func (fs FS) MemoryTotalBytes() (int64, error) { return fs.meminfo("MemTotal") }
+
+// SwapTotalBytes reads how much space there is to swap memory to.
+func (fs FS) SwapTotalBytes() (int64, error) { return fs.meminfo("SwapTotal") }
+
+func (fs FS) meminfo(name string) (int64, error) {
 	b, err := os.ReadFile(fs.proc("meminfo"))
 	if err != nil {
 		return 0, err
@@ -59,11 +64,11 @@ func (fs FS) MemoryTotalBytes() (int64, error) {
 	if err != nil {
 		return 0, err
 	}
-	total, ok := m["MemTotal"]
+	bytes, ok := m[name]
 	if !ok {
-		return 0, fmt.Errorf("procfs: meminfo has no MemTotal")
+		return 0, fmt.Errorf("procfs: meminfo has no %s", name)
 	}
-	return total, nil
+	return bytes, nil
 }
 
 // ParseMeminfo reads the content of /proc/meminfo: bytes for lines in kB,

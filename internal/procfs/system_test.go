@@ -72,6 +72,18 @@ func TestFrequencyIdleAndThrottleOfAFixture(t *testing.T) {
 	require.Error(t, err, "no sysfs at all is not")
 }
 
+func TestMemoryAndSwap(t *testing.T) {
+	fs := tree(t, map[string]string{"proc/meminfo": "MemTotal: 100 kB\nSwapTotal: 8 kB\n"})
+	total, err := fs.MemoryTotalBytes()
+	require.NoError(t, err)
+	require.EqualValues(t, 102400, total)
+	swap, err := fs.SwapTotalBytes()
+	require.NoError(t, err)
+	require.EqualValues(t, 8192, swap)
+	_, err = tree(t, map[string]string{"proc/meminfo": "MemTotal: 100 kB\n"}).SwapTotalBytes()
+	require.EqualError(t, err, "procfs: meminfo has no SwapTotal")
+}
+
 func FuzzParseCPUInfo(f *testing.F) {
 	f.Add("model name\t: x\nflags : hypervisor\n")
 	f.Fuzz(func(t *testing.T, s string) { _, _ = ParseCPUInfo(s) })

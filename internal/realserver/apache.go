@@ -27,17 +27,11 @@ func StartApache(ctx context.Context, o Options) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Server{Name: "apache " + version}
-	var held ports
-	defer held.release()
-	if err := held.holdFor(s, nil); err != nil {
-		return nil, err
-	}
-	tls, err := newPair(o)
+	s, tls, held, err := newServer(o, "apache "+version, nil)
 	if err != nil {
 		return nil, err
 	}
-	s.Certificate = tls.certificate
+	defer held.release()
 	if err := os.Mkdir(filepath.Join(o.Dir, "htdocs"), 0o755); err != nil {
 		return nil, fmt.Errorf("realserver: %w", err)
 	}

@@ -29,17 +29,11 @@ func StartHAProxy(ctx context.Context, o Options) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Server{Name: "haproxy " + version}
-	var held ports
-	defer held.release()
-	if err := held.holdFor(s, nil); err != nil {
-		return nil, err
-	}
-	tls, err := newPair(o)
+	s, tls, held, err := newServer(o, "haproxy "+version, nil)
 	if err != nil {
 		return nil, err
 	}
-	s.Certificate = tls.certificate
+	defer held.release()
 	body, err := write(o, "body", o.body())
 	if err != nil {
 		return nil, err

@@ -23,18 +23,12 @@ func StartNginx(ctx context.Context, o Options) (*Server, error) {
 		}
 		return nil, fmt.Errorf("realserver: %w", err)
 	}
-	s := &Server{Name: "nginx " + binary.Version}
-	var held ports
-	defer held.release()
 	var status string
-	if err := held.holdFor(s, &status); err != nil {
-		return nil, err
-	}
-	tls, err := newPair(o)
+	s, tls, held, err := newServer(o, "nginx "+binary.Version, &status)
 	if err != nil {
 		return nil, err
 	}
-	s.Certificate = tls.certificate
+	defer held.release()
 	if _, err := write(o, "body", o.body()); err != nil {
 		return nil, err
 	}

@@ -52,6 +52,22 @@ func (o Options) withDefaults() (Options, error) {
 	return o, nil
 }
 
+// newServer has ports and a certificate for a server to be started. The ports
+// are held until the caller releases them; status, unless it is nil, gets one
+// more, where the server answers questions.
+func newServer(o Options, name string, status *string) (s *Server, tls pair, held *ports, err error) {
+	s, held = &Server{Name: name}, &ports{}
+	if err = held.holdFor(s, status); err == nil {
+		tls, err = newPair(o)
+	}
+	if err != nil {
+		held.release()
+		return nil, pair{}, nil, err
+	}
+	s.Certificate = tls.certificate
+	return s, tls, held, nil
+}
+
 func (o Options) body() []byte { return bytes.Repeat([]byte("x"), o.BodySize) }
 
 // Server is a running server.
