@@ -1,7 +1,7 @@
 // Command statsim measures, by simulation with known truth, how often the
 // intervals of package stats cover and its tests err:
 //
-//	go run ./internal/statsim > internal/statsim/results.md    all tables, ten minutes on one core
+//	go run ./internal/statsim > internal/statsim/results.md    all tables, eight minutes on one core
 //	go run ./internal/statsim -only rounds                     one section
 //	go run ./internal/statsim -reps 2000                       quicker and coarser
 //
